@@ -115,13 +115,13 @@ def _of_scipy() -> Library | None:
     def find(routine: str) -> int:
         for table in tables:
             if routine in table:
-                return _inside(table[routine])
+                return address_in_capsule(table[routine])
         return 0
 
     return Library("SciPy", 4, find) if find("dgemm") else None
 
 
-def _inside(capsule: Any) -> int:
+def address_in_capsule(capsule: Any) -> int:
     """The address in a capsule of Python."""
     api = ctypes.pythonapi
     name, pointer = api.PyCapsule_GetName, api.PyCapsule_GetPointer

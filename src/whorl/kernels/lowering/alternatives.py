@@ -21,6 +21,10 @@ __all__ = [
 
 LANGUAGE: Final = "What kernels know is listed in the manual, under 'The language'."
 LOOP: Final = "Write a loop over the elements, or compute it outside and pass the result in."
+_GENERATOR: Final = (
+    "Make rng = np.random.default_rng(seed) outside, pass it in, and draw from it: rng.random(), "
+    "rng.normal(), rng.integers(n). In parallel loops write whorl.random(key, i)."
+)
 _FILES: Final = "Read and write files outside, and pass arrays in."
 _OUTSIDE: Final = "Compute it outside, and pass the result in."
 _STRIDES: Final = "Index the array in a loop: a[i : i + n] is a view."
@@ -39,6 +43,8 @@ ALTERNATIVES: Final[dict[str, str]] = {
     "numpy.save": _FILES,
     "numpy.savetxt": _FILES,
     "numpy.vectorize": "Call the function in a loop: kernels follow it.",
+    "numpy.frombuffer": "Call it outside, and pass the array in.",
+    "numpy.random": _GENERATOR,
     "numpy.fft": _OUTSIDE,
     "numpy.lib.stride_tricks": _STRIDES,
     "numpy.polynomial": "np.polyval is there.",
@@ -111,7 +117,7 @@ def instead_of_call(node: ast.Call, value: object) -> str:
     if isinstance(owner, list | set):
         return "Lists and sets are read in a kernel, never changed: write into an array."
     if isinstance(owner, np.random.RandomState | np.random.Generator):
-        return "Draw the numbers outside, and pass them in as an array."
+        return _GENERATOR
     if isinstance(owner, np.ndarray):
         return instead_of_method(getattr(value, "__name__", ""))
     if is_numpys(value):

@@ -36,9 +36,11 @@ from .array_arguments import array_arguments, with_arrays
 from .array_creation import ARRAY_CREATION, CREATION_METHODS
 from .array_expressions import array_binary, is_array
 from .array_shapes import SHAPE_METHODS, SHAPES
+from .array_statements import UNALIGNED
 from .blas_calls import ROUTINE_CALLS
 from .c_calls import C_CALLS
 from .complex_calls import COMPLEX_CALLS
+from .data_classes import is_instance
 from .element_scans import sum_in_order
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
@@ -51,6 +53,7 @@ from .operands import (
     Iteration,
     Known,
     Operand,
+    Records,
     Value,
     Vec,
     ViewOperand,
@@ -190,11 +193,11 @@ def _least(name: str, call: KnownCall) -> Operand:
 def _len(call: KnownCall) -> Operand:
     (operand,) = call.decided(1)
     match operand:
-        case ArrayOf(array) if array.type.ndim:
+        case ArrayOf(array) | Records(array, indices=()) if array.type.ndim:
             return Value(array.extents[0])
         case Elementwise(extents=extents) | Iteration(extents=extents) if extents:
             return Value(extents[0])
-        case Items(items):
+        case Items(items) if not is_instance(operand):
             return Known(len(items))
         case Vec(shape=shape):
             return Known(shape[0])
@@ -245,8 +248,12 @@ def _isinstance(call: KnownCall) -> Operand:
                 call.refuse(f"this raises TypeError: {error}")
         case Known(value):
             return Known(isinstance(value, wanted))
+        case Items() if is_instance(operand):
+            return Known(issubclass(operand.cls, wanted))
         case Items():
             return Known(issubclass(list if operand.is_list else tuple, wanted))
+        case Value(expr):
+            return Known(issubclass(_class_of_number(expr), wanted))
         case ArrayOf() | Elementwise() if is_array(operand):
             return Known(issubclass(np.ndarray, wanted))
     call.refuse(f"isinstance of {describe(operand)}", "Ask about a parameter or a member.")
@@ -266,9 +273,21 @@ def _type(call: KnownCall) -> Operand:
             return operand.then(kind)
         case Known(value):
             return Known(type(value))
+        case Items() if is_instance(operand):
+            return Known(operand.cls)
         case Items():
             return Known(list if operand.is_list else tuple)
+        case Value(expr):
+            return Known(_class_of_number(expr))
+        case ArrayOf() | Elementwise() if is_array(operand):
+            return Known(np.ndarray)
     call.refuse(f"type of {describe(operand)}", "Ask about a parameter or a member.")
+
+
+def _class_of_number(expr: ir.Expr) -> type:
+    """The class that a number of the run has in Python."""
+    number = scalar_type(expr)
+    return _PYTHON.get(number, complex) if number.weak else number.dtype.type
 
 
 def _dtype(call: KnownCall) -> Operand:
@@ -353,6 +372,8 @@ def _atomic(name: str, call: KnownCall) -> Operand:
     value = cast(call.number(given["value"]), type)
     if type.kind == "b":
         call.refuse("atomics are for numbers, not for bools")
+    if array.array.type.alignment == "none":
+        call.refuse(*UNALIGNED)
     if type.is_complex and name != "add":
         call.refuse("complex numbers have no order", "Use x.real or x.imag.")
     old = ir.Local("old", type)
