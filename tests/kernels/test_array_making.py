@@ -284,3 +284,38 @@ def test_the_interpreter_agrees() -> None:
     expected = make()
     carried(*expected)
     np.testing.assert_array_equal(args[0], expected[0])
+
+
+def too_large(a, which):
+    if whorl.static(which) == 0:
+        a[0] = 300
+    elif whorl.static(which) == 1:
+        a[...] = -1
+    elif whorl.static(which) == 2:
+        a[a > 1] = 256
+    elif whorl.static(which) == 3:
+        a.fill(300)
+    elif whorl.static(which) == 4:
+        a[:] = np.full(3, 300, dtype=np.uint8)
+    elif whorl.static(which) == 5:
+        a[:] = np.minimum(a, 300)
+    else:
+        a[:] = np.array([1, 2, 300], dtype=np.uint8)
+
+
+@pytest.mark.parametrize("which", range(7))
+def test_an_integer_that_no_element_can_be_is_refused(which) -> None:
+    with pytest.raises(OverflowError):
+        too_large(np.arange(3, dtype=np.uint8), which)
+    with pytest.raises(whorl.KernelError, match="does not fit into u8"):
+        whorl.kernel(too_large)(np.arange(3, dtype=np.uint8), which)
+
+
+def of_lists(a):
+    rows = [a[0], a[1], a[0] * 2]
+    first = [0.5] * 3
+    return sum(rows), np.array(first), np.array((1, 2) * 2)
+
+
+def test_lists_are_repeated_and_rows_in_them_added() -> None:
+    agree(of_lists, lambda: (np.arange(6.0).reshape(2, 3),))

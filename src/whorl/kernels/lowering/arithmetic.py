@@ -233,7 +233,7 @@ def binary(name: str, left: ir.Expr, right: ir.Expr, site: int = -1) -> ir.Expr:
         raise NotPossible(f"this operator is for integers, not for {a} and {b}")
     if name in _DIVISIONS and together.is_complex:
         raise NotPossible("complex numbers have no floor and no remainder")
-    _check_constants(together, left, right)
+    check_constants(together, left, right)
     site = site if name in _DIVISIONS and not together.is_float else -1
     return ir.Op(name, together, (cast(left, together), cast(right, together)), site)
 
@@ -241,7 +241,7 @@ def binary(name: str, left: ir.Expr, right: ir.Expr, site: int = -1) -> ir.Expr:
 _CONVERT: Final = "Convert the other side first, such as with np.int64(...)."
 
 
-def _check_constants(type: Scalar, *sides: ir.Expr) -> None:
+def check_constants(type: Scalar, *sides: ir.Expr) -> None:
     """A constant of Python's has to be one of the strong type it meets, as in NumPy."""
     if type.weak or not type.is_integer:
         return

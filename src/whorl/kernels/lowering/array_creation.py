@@ -18,7 +18,15 @@ from whorl.kernels.overlap import every, test
 from whorl.kernels.types import C128, F64, WEAK_INT, Scalar, promote, scalar_of_dtype
 
 from . import vectors
-from .arithmetic import binary, by_parts, cast, constant, scalar_type
+from .arithmetic import (
+    NotPossible,
+    binary,
+    by_parts,
+    cast,
+    check_constants,
+    constant,
+    scalar_type,
+)
 from .array_expressions import (
     by_rule,
     elementwise,
@@ -151,7 +159,16 @@ def _filled_with(
     assert value is not None
     number = call.frame.lowering.keep(call.number(value))
     element = element_type(call, dtype) or element or scalar_type(number).strong
-    return _constant(call, extents, call.frame.lowering.keep(cast(number, element)))
+    return _constant(call, extents, call.frame.lowering.keep(_as_element(call, number, element)))
+
+
+def _as_element(call: KnownCall, number: ir.Expr, element: Scalar) -> ir.Expr:
+    """A number in the type of an array; one that is known now has to fit, as in NumPy."""
+    try:
+        check_constants(element, number)
+    except NotPossible as error:
+        call.refuse(error.reason, error.remedy)
+    return cast(number, element)
 
 
 def _like(value: float | None, call: KnownCall) -> Operand:
@@ -358,7 +375,7 @@ def _of_parts(
         else:
             indices: Indices = tuple(ir.Const(WEAK_INT, index) for index in place)
             target = ir.Element(result, indices, (True,) * len(indices))
-            number = cast(value.at((), Access()), element)
+            number = _as_element(call, value.at((), Access()), element)
             frame.lowering.emit(ir.SetElement(target, number))
     return ArrayOf(result)
 
@@ -433,6 +450,8 @@ def _fill(call: KnownCall) -> Operand:
     check_writeable(call.frame, call.node, operand.array)
     if not is_scalar(value):
         call.refuse(f"an array is filled with a number, not with {describe(value)}")
+    if not isinstance(value, ArrayOf):
+        _as_element(call, call.number(value), operand.array.type.element)
     set_elements(call.frame, call.node, operand.array, value)
     return Known(None)
 

@@ -34,7 +34,7 @@ from . import vectors
 from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, truth
 from .array_arguments import array_arguments, with_arrays
 from .array_creation import ARRAY_CREATION, CREATION_METHODS
-from .array_expressions import is_array
+from .array_expressions import array_binary, is_array
 from .array_shapes import SHAPE_METHODS, SHAPES
 from .array_statements import UNALIGNED
 from .blas_calls import ROUTINE_CALLS
@@ -214,7 +214,13 @@ def _sum(call: KnownCall) -> Operand:
     operand = resolve(operands[0])
     if is_array(operand) or isinstance(operand, Iteration):
         return sum_in_order(call, operand, total)
-    for item in call.parts(operand):
+    items = [resolve(item) for item in call.parts(operand)]
+    if any(map(is_array, items)):
+        sums: Operand = Value(total)
+        for item in items:
+            sums = array_binary(call.frame, call.node, "add", sums, item)
+        return sums
+    for item in items:
         total = binary("add", total, call.number(item))
     return Value(call.frame.lowering.keep(total))
 

@@ -74,6 +74,10 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
         if left.is_list is not right.is_list:
             frame.refuse(node, "a list and a tuple cannot be added")
         return left.with_items((*left.items, *right.items))
+    if isinstance(op, ast.Mult):
+        for items, times in ((left, right), (right, left)):
+            if isinstance(items, Items) and isinstance(times, Known) and type(times.value) is int:
+                return items.with_items(items.items * times.value)
     is_product = isinstance(op, ast.MatMult) and (is_array(left) or is_array(right))
     if (isinstance(left, Vec) or isinstance(right, Vec)) and not is_product:
         return vectors.binary_of(frame, node, op, left, right)

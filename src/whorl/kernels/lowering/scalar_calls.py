@@ -34,6 +34,7 @@ from .arithmetic import (
     as_float,
     binary,
     cast,
+    check_constants,
     compare,
     constant,
     power,
@@ -253,6 +254,7 @@ def _extreme(name: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     together = promote(scalar_type(left), scalar_type(right)).strong
     if together.is_complex:
         return complex_extreme(name, cast(left, together), cast(right, together))
+    check_constants(together, left, right)
     op = f"f{name}" if together.is_float else name
     if together.kind == "b":
         op, together = {"min": "and", "max": "or"}[name], BOOL

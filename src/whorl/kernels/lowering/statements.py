@@ -16,7 +16,7 @@ from whorl.kernels.types import WEAK_INT, Scalar
 
 from . import vectors
 from .annotated_types import annotated
-from .arithmetic import OPERATORS, cast, compare, scalar_type
+from .arithmetic import OPERATORS, cast, check_constants, compare, scalar_type
 from .array_expressions import (
     expression_of,
     is_array,
@@ -247,6 +247,8 @@ def store(
     match owner:
         case ArrayOf(array):
             check_writeable(frame, node, array)
+            if isinstance(value, Known) and is_scalar(value):
+                check_constants(array.type.element, number_at(frame, node, value))
             _store_into(frame, node, array, spread(indices), value)
         case Records():
             check_writeable(frame, node, owner.array)
