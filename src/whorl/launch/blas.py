@@ -26,7 +26,7 @@ from .image import PREFIX
 WIDTH: Final = f"{PREFIX}integer_bytes"
 """The name whose address is the size of the integers of routines."""
 _BY_TYPE: Final = (
-    "gemm", "gemv", "syrk", "gesv", "getrf", "getri", "potrf", "geqrf", "gesdd", "gelsd",
+    "gemm", "gemv", "syrk", "gesv", "getrf", "getri", "potrf", "geev", "geqrf", "gesdd", "gelsd",
 )  # fmt: skip
 _OF_REALS: Final = ("orgqr", "syevd")
 _OF_COMPLEX: Final = ("ungqr", "heevd")

@@ -105,6 +105,12 @@ ROWS: Final[dict[str, Content]] = {
         value.quadrants_callable, type(value.instance),
     ),
     "quadrants._lib.core.quadrants_python.DataTypeCxx": lambda value: value.to_string(),
+    "flydsl.compiler.jit_function.JitFunction": lambda value: (
+        value._original_func, value.compile_hints,
+    ),
+    "flydsl.compiler.kernel_function.KernelFunction": _attributes(
+        "_original_func", "_name", "_known_block_size",
+    ),
     "whorl.adapters.jax.WatchedFunction": lambda value: value._jitted,
     "triton.runtime.jit.JITFunction": _triton_function,
     "triton.runtime.jit.ConstexprFunction": lambda value: value.fn,

@@ -22,7 +22,7 @@ from .arithmetic import (
     NotPossible,
     truth,
 )
-from .array_expressions import is_array, read_extents
+from .array_expressions import expression_of, is_array, read_extents
 from .array_selection import is_selection, selection
 from .array_statements import materialised
 from .data_classes import is_instance
@@ -312,7 +312,12 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
             owner = materialised(frame, node, owner)
         assert isinstance(owner, ArrayOf)
         return selection(frame, node, owner.array, indices)
-    return item_of(frame, node, owner, indices)
+    part = item_of(frame, node, owner, indices)
+    # A part of x.flat is a copy, unlike a part of x.
+    is_flat = isinstance(node.value, ast.Attribute) and node.value.attr == "flat"
+    if is_flat and is_array(part) and is_array(owner) and not isinstance(owner, ViewOperand):
+        return expression_of(frame, part)
+    return part
 
 
 def index_operands(
