@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import whorl
 
 pytest.importorskip("gt4py", reason="needs GT4Py: make test-adapters")
 
@@ -523,8 +526,93 @@ def test_another_version_of_gt4py_is_left_alone(caplog: pytest.LogCaptureFixture
         backend = object()
         assert not adapter.install()
         assert adapter.exact(backend) is backend
-        assert adapter.cached_step(len)("abc") == 3
+        assert adapter.cached_step(len) is len
     finally:
         adapter._GT4PY = known  # type: ignore[misc]  # it is final
     assert len(caplog.messages) == 1
     assert "it knows the versions from 9.0 to those before 9.1" in caplog.text
+
+
+def node(line: int, name: str = "a") -> Any:
+    from gt4py.eve.concepts import SourceLocation
+    from gt4py.next.iterator import ir
+
+    return ir.SymRef(id=name, location=SourceLocation("program.py", line, 1))
+
+
+def test_lines_of_programs_count_if_that_is_asked_for() -> None:
+    import whorl.adapters.gt4py as adapter
+
+    plain, with_lines = adapter._fingerprinter(False), adapter._fingerprinter(True)
+    assert plain(node(1)) == plain(node(2))
+    assert plain(node(1)) != plain(node(1, "b"))
+    assert with_lines(node(1)) == with_lines(node(1))
+    assert with_lines(node(1)) != with_lines(node(2))
+    step = adapter.cached_step(len, locations=True)
+    assert step.cache_key([node(1)]) != step.cache_key([node(2)])
+    assert adapter.cached_step(len).cache_key([node(1)]) == adapter.cached_step(len).cache_key(
+        [node(2)]
+    )
+
+
+def test_fingerprints_of_intermediate_code_leave_lines_and_notes_out() -> None:
+    marked = node(1)
+    marked.annex.note = "of a pass"
+    assert whorl.fingerprint(node(1)) == whorl.fingerprint(node(2)) == whorl.fingerprint(marked)
+    assert whorl.fingerprint(node(1)) != whorl.fingerprint(node(1, "b"))
+
+
+PROGRAMS = """
+import gt4py.next as gtx
+import whorl
+from gt4py.eve.utils import FrozenNamespace
+
+I = gtx.Dimension("I")
+weights = FrozenNamespace(one=WEIGHT)
+
+
+@gtx.field_operator
+def weighted(v: gtx.Field[[I], gtx.float64]) -> gtx.Field[[I], gtx.float64]:
+    return weights.one * v
+
+
+@gtx.program
+def program(v: gtx.Field[[I], gtx.float64], out: gtx.Field[[I], gtx.float64]):
+    weighted(v, out=out)
+
+
+print(whorl.fingerprint(program))
+"""
+
+
+def test_fingerprints_of_programs_are_those_of_their_code(tmp_path: Path) -> None:
+    texts = {
+        "first": PROGRAMS.replace("WEIGHT", "2.0"),
+        "commented": PROGRAMS.replace("WEIGHT", " 2.0").replace("@gtx.p", "# it\n@gtx.p"),
+        "edited": PROGRAMS.replace("WEIGHT", "3.0"),
+    }
+    said = {}
+    for name, text in texts.items():
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, program=text)
+        said[name] = python("program.py", cwd=tmp_path / name)
+    assert said["first"] == said["commented"] != said["edited"]
+
+
+def test_a_process_that_a_cache_is_sent_to_has_the_settings_of_the_program(tmp_path: Path) -> None:
+    import whorl.adapters.gt4py as adapter
+    from whorl import settings
+
+    before = settings.current()
+    key = whorl.fingerprint("a step")
+    try:
+        whorl.configure(cache_dir=tmp_path / "chosen")
+        cache = adapter.StepCache()
+        cache[key] = [1, 2]
+        (tmp_path / "sent").write_bytes(pickle.dumps(cache))
+        whorl.configure(cache_dir=tmp_path / "other")
+        assert key not in pickle.loads((tmp_path / "sent").read_bytes())
+    finally:
+        settings.restore(before)
+    program = f"import pickle; print(pickle.load(open('sent', 'rb'))[{key!r}])"
+    assert python("-c", program, cwd=tmp_path) == "[1, 2]\n"

@@ -28,20 +28,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
-from whorl import settings as _settings
+from whorl import settings
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.fingerprinter import Fingerprinter, key_orders
-from whorl.fingerprint.markers import fields
 from whorl.signals import pass_on
-from whorl.store import KeyPart, default_cache, open_cache
+from whorl.store import KeyPart, default_cache
 
 from .code_description import CodeDescription, describe, key_of
 from .cpp_toolchain import cpp_toolchain
 from .host_library import HostLibrary, say_not_cached, say_once
 
 if TYPE_CHECKING:
-    from whorl.store import Cache, ForeignEntry
+    from whorl.store import ForeignEntry
 
 __all__ = [
     "ArtifactCache", "ExactBuild", "InputFingerprinter", "StepCache", "cached_step", "exact",
@@ -57,6 +56,7 @@ _BACKENDS: Final = (
 )
 _CONFIGURATION: Final = ("ADD_GPU_TRACE_MARKERS", "COLLECT_METRICS_LEVEL", "DEBUG")
 _REMEMBERED: Final = 256
+_SETTINGS: Final = "settings of the program"
 _NO_KEY: Final = ""  # stands for what cannot be known exactly: never found, never stored
 
 
@@ -112,15 +112,16 @@ def cached_step(step: Any, *, ignores: Iterable[str] = (), locations: bool = Fal
 
     The key is made of the code of the step and all that it reads, through every call, of its fields
     and of the input. A step for which that cannot be known exactly runs each time, and a warning
-    says so once. The options are those of `install`.
+    says so once. The options are those of `install`. With versions of GT4Py that are not known, it
+    is the step itself.
 
     >>> cached_step(lambda program: program)  # doctest: +SKIP
     CachedStep(step=<function ...)
     """
+    if not _is_known():
+        return step
     from gt4py.next.otf.workflow import CachedStep
 
-    if not _is_known():
-        return CachedStep.in_memory(step, input_fingerprinter=lambda inp: inp)
     return CachedStep(
         step=step,
         input_fingerprinter=InputFingerprinter(step, frozenset(ignores), locations),
@@ -155,9 +156,10 @@ def _exact_executor(executor: Any, options: dict[str, Any]) -> Any:
         )
         return executor
     translation, compilation = executor.translation, executor.compilation
-    if not isinstance(getattr(translation, "cache", None), StepCache):
-        bare = translation.step if hasattr(translation, "input_fingerprinter") else translation
-        translation = cached_step(bare, **options)
+    bare = translation.step if hasattr(translation, "input_fingerprinter") else translation
+    translation = cached_step(bare, **options)
+    if isinstance(getattr(compilation, "step", None), ExactBuild):  # with other options
+        compilation = compilation.step.compiler
     if _builds_cpp(compilation):
         compilation = _cached_build(compilation, **options)
     return dataclasses.replace(executor, translation=translation, compilation=compilation)
@@ -354,11 +356,14 @@ def _program_name(inp: Any) -> str:
 
 @functools.cache
 def _fingerprinter(locations: bool) -> Fingerprinter:
-    """Fingerprints of programs, without what GT4Py's passes note on them."""
+    """Fingerprints of programs; whorl's rule for their nodes leaves lines and files out."""
     from gt4py.eve.concepts import Node
 
-    left_out = ["__node_annex__"] if locations else ["__node_annex__", "location"]
-    return Fingerprinter({Node: fields(exclude=left_out)})
+    return Fingerprinter({Node: _with_locations} if locations else None)
+
+
+def _with_locations(node: Any) -> object:
+    return type(node), dict(node.iter_children_items())
 
 
 def _part(path: str, text: str, digest: str = "") -> KeyPart:
@@ -409,11 +414,11 @@ def _connectivity(value: Any) -> object:
 class StepCache:
     """The `cache` of a `CachedStep`: pickles in whorl's cache, which only this user can have made.
 
-    It can be sent to other processes, where it has the settings of this one.
+    Processes that it is sent to have the settings of this one from then on, where the program has
+    chosen them with `whorl.configure` and those processes have chosen none.
     """
 
     def __init__(self) -> None:
-        self._settings: Any = None
         self._missed = threading.local()
 
     def __getitem__(self, key: str) -> Any:
@@ -425,7 +430,7 @@ class StepCache:
 
     def _find(self, key: str) -> Any:
         try:
-            entry = self._cache().find(StableDigest(key), sealed=True)
+            entry = default_cache().find(StableDigest(key), sealed=True)
             return None if entry is None else self.restored(entry)
         except Exception as error:  # a class that is gone, a directory that cannot be written
             pass_on(error)
@@ -439,7 +444,7 @@ class StepCache:
         missed, since = getattr(self._missed, "at", (None, now))
         composed = _composed.get(key) or _Composed("a step of GT4Py", ())
         try:
-            self._cache().keep(
+            default_cache().keep(
                 StableDigest(key),
                 self.payloads(value),
                 name=composed.name,
@@ -468,25 +473,24 @@ class StepCache:
 
     # -- in other processes ----------------------------------------------------------------
 
-    def _cache(self) -> Cache:
-        return default_cache() if self._settings is None else _opened(self._settings)
-
     def __getstate__(self) -> dict[str, Any]:
-        settings = self._settings or _settings.current()
-        is_by_program = any("configure" in setting.origin for setting in settings)
-        own = {name: value for name, value in vars(self).items() if name != "_missed"}
-        return {**own, "_settings": settings if is_by_program else None}
+        state = {name: value for name, value in vars(self).items() if name != "_missed"}
+        now = settings.current()
+        return {**state, _SETTINGS: now if _are_chosen(now) else None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        sent = state.pop(_SETTINGS)
+        if sent is not None and not _are_chosen(settings.current()):
+            settings.restore(sent)
         vars(self).update(state, _missed=threading.local())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
-@functools.lru_cache(maxsize=4)
-def _opened(settings: Any) -> Cache:
-    return open_cache(settings)
+def _are_chosen(options: settings.Settings) -> bool:
+    """Whether the program has set options, rather than the environment."""
+    return any("configure" in setting.origin for setting in options)
 
 
 class ArtifactCache(StepCache):

@@ -73,6 +73,19 @@ def _triton_function(value: Any) -> object:
     return function, bool(value.noinline), value._repr, own_key
 
 
+def _gt4py_program(value: Any) -> object:
+    """A program or field operator of GT4Py: its function, its options, and where it runs."""
+    stage, backend = value.definition_stage, value.backend
+    definition = [getattr(stage, name, None) for name in ("node_class", "attributes", "grid_type")]
+    return stage.definition, definition, value.compilation_options, getattr(backend, "name", None)
+
+
+def _gt4py_node(value: Any) -> object:
+    """A node of GT4Py's intermediate code, without its line and what passes note on it."""
+    children = {name: child for name, child in value.iter_children_items() if name != "location"}
+    return type(value), children
+
+
 ROWS: Final[dict[str, Content]] = {
     "numba.core.dispatcher.Dispatcher": lambda value: (
         value.py_func, value.targetoptions, value.locals, value._compiler.pipeline_class,
@@ -84,6 +97,9 @@ ROWS: Final[dict[str, Content]] = {
     "numba.core.extending._Intrinsic": _attributes("_defn", "_ctor_kwargs", "_name"),
     "jaxlib._jax.PjitFunction": _jax_function,
     "jaxlib.xla_extension.PjitFunction": _jax_function,
+    "gt4py.next.ffront.decorator.Program": _gt4py_program,
+    "gt4py.next.ffront.decorator.FieldOperator": _gt4py_program,
+    "gt4py.eve.concepts.Node": _gt4py_node,
     "quadrants.lang._quadrants_callable.QuadrantsCallable": _quadrants_callable,
     "quadrants.lang._quadrants_callable.BoundQuadrantsCallable": lambda value: (
         value.quadrants_callable, type(value.instance),
