@@ -67,7 +67,28 @@ class CompileOrder(event.Listener):  # type: ignore[misc]  # Numba has no types
             return
         noted.append(_Compile(description or _description_of(dispatcher), passed))
 
-    def stale(self, owner: object, described: Iterable[CodeDescription]) -> str:
+    def note_loaded(self, owner: Any, description: CodeDescription) -> None:
+        """Note that a function was found in a cache."""
+        if isinstance(owner, Dispatcher):
+            self.note(owner, description)
+
+    def obstacle(self, owner: object, described: Iterable[CodeDescription]) -> str:
+        """Why other processes must not have what was compiled; empty if they may."""
+        described = tuple(described)
+        if not all(each.holds() for each in described):
+            return "something that it reads was changed while it was compiled"
+        stale = self._stale(owner, described)
+        if stale:
+            return (
+                f"it calls {stale}, which was compiled before something that it reads was changed, "
+                "or before whorl.adapters.numba was installed"
+            )
+        partner = self._partner(owner, described)
+        if partner:
+            return f"it and {partner} call each other, and Numba cannot load such functions"
+        return ""
+
+    def _stale(self, owner: object, described: Iterable[CodeDescription]) -> str:
         """The name of a called function that was compiled under another state; empty if none."""
         for dispatcher in self._called(owner, described):
             noted = self._compiles.get(dispatcher)
@@ -75,7 +96,7 @@ class CompileOrder(event.Listener):  # type: ignore[misc]  # Numba has no types
                 return name_of(dispatcher.py_func)
         return ""
 
-    def partner(self, owner: object, described: Iterable[CodeDescription]) -> str:
+    def _partner(self, owner: object, described: Iterable[CodeDescription]) -> str:
         """The name of a function that calls this one and is called by it; empty if there is none.
 
         Each refers to the code of the other: Numba crashes when it loads one of them.

@@ -37,7 +37,7 @@ class Locator:
     def from_function(cls, py_func: types.FunctionType, py_file: str) -> Any:
         """The locator of a function: one of Numba's own if whorl does not know this Numba."""
         if not LIBRARY.is_supported() or not _prepare():
-            return _own_locator(py_func, py_file)
+            return own_locator(py_func, py_file)
         return cls(find_owner(py_func), py_func, py_file)
 
     def get_cache_path(self) -> str:
@@ -115,7 +115,7 @@ def _prepare() -> bool:
     return True
 
 
-def _own_locator(function: types.FunctionType, file: str) -> Any:
+def own_locator(function: types.FunctionType, file: str) -> Any:
     """The locator that Numba would use by itself; None if there is none."""
     for cls in caching.CacheImpl._locator_classes:
         if cls is not Locator:

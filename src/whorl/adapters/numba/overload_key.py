@@ -44,10 +44,6 @@ class OverloadKey:
     described: tuple[CodeDescription, ...]
     beside: Mapping[str, object]
 
-    def holds(self) -> bool:
-        """Whether all code and all values are still what they were."""
-        return all(each.holds() for each in self.described)
-
     def parts(self) -> tuple[KeyPart, ...]:
         """What the key was made of, by path."""
         rows = {part.path: part for each in self.described[1:] for part in each.parts()}

@@ -56,7 +56,7 @@ class StoredOverloads:
             begun = _Begun(self._keys.key(signature, machine), time.perf_counter())
             found = self._find(begun.key)
             if found is not None:
-                self._note(begun.key)
+                self._order.note_loaded(self._owner, begun.key.described[0])
                 return found
             self._begun[signature] = begun
         except Exception as error:
@@ -76,17 +76,13 @@ class StoredOverloads:
         cache.statistics.flush()
         return found
 
-    def _note(self, key: OverloadKey) -> None:
-        if hasattr(self._owner, "overloads") and hasattr(self._owner, "targetdescr"):
-            self._order.note(self._owner, key.described[0])
-
     def save(self, key: Any, data: Any) -> None:
         """Keep it, unless something that it was made of has changed meanwhile."""
         begun = self._begun.pop(key[0], None)
         if begun is None:
             return
         try:
-            obstacle = self._obstacle(begun.key)
+            obstacle = self._order.obstacle(self._owner, begun.key.described)
             if obstacle:
                 say_once(f"{self._keys.name} is not kept: {obstacle}")
             else:
@@ -94,21 +90,6 @@ class StoredOverloads:
         except Exception as error:
             pass_on(error)
             say_not_cached(self._keys.name, error)
-
-    def _obstacle(self, key: OverloadKey) -> str:
-        """Why other processes must not have what was compiled; empty if they may."""
-        if not key.holds():
-            return "something that it reads was changed while it was compiled"
-        stale = self._order.stale(self._owner, key.described)
-        if stale:
-            return (
-                f"it calls {stale}, which was compiled before something that it reads was changed, "
-                "or before whorl.adapters.numba was installed"
-            )
-        partner = self._order.partner(self._owner, key.described)
-        if partner:
-            return f"it and {partner} call each other, and Numba cannot load such functions"
-        return ""
 
     def _keep(self, begun: _Begun, data: Any) -> None:
         cache = default_cache()
