@@ -239,8 +239,10 @@ def _try_shipped(interpreter: Interpreter, wheel: Path, place: Path) -> None:
             copy.write_bytes(path.read_bytes())
     _run([builder, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)], example)
     (built,) = place.glob("heat-*.whl")
-    user = _environment(interpreter, place / "user", str(wheel), str(built))
+    user = _environment(interpreter, place / "user", str(wheel), str(built), "pytest")
     _run([user, "-m", "pip", "uninstall", "-qqy", "llvmlite"])
+    own_tests = str(example / "tests")
+    _run([user, "-m", "pytest", "-q", own_tests], place, **_fresh(place), WHORL_REQUIRE_HIT="1")
     took = min(_json(user, SHIPPED, place, WHORL_REQUIRE_HIT="1") for _ in range(3))
     print(f"{interpreter}: {built.name} runs without llvmlite; first call {took * 1e3:.1f} ms")
 

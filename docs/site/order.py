@@ -14,6 +14,7 @@ GUIDES = (
     "numba",
     "caching",
     "compiler",
+    "adapters_jax",
     "adapters_triton",
     "prebuilt",
     "wheels",

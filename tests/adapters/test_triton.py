@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.adapters.triton_program import FILES, environment, run, write
+from tests.adapters.running import run, write
+from tests.adapters.triton_program import FILES
+from tests.adapters.triton_program import triton_environment as environment
 from tests.processes.servers import redis_at
 
 pytest.importorskip("triton")
@@ -59,7 +61,7 @@ EDITS = (
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory in which the program has run once."""
     directory = tmp_path_factory.mktemp("base")
-    write(directory / "program")
+    write(directory / "program", FILES)
     assert run(directory / "program", environment(directory)) == (f"compiled {NUMBERS}", "")
     return directory
 
@@ -79,13 +81,13 @@ def test_an_edit_compiles_if_it_changes_the_kernel_and_only_then(
 def test_a_process_finds_what_another_has_compiled_in_a_checkout_of_another_place(
     base: Path, tmp_path: Path
 ) -> None:
-    write(tmp_path / "moved")
+    write(tmp_path / "moved", FILES)
     assert run(tmp_path / "moved", environment(base)) == (f"found {NUMBERS}", "")
 
 
 @pytest.mark.parametrize("edit", EDITS[:3], ids=lambda edit: edit.name)
 def test_tritons_own_cache_is_stale_where_whorl_is_not(edit: Edit, tmp_path: Path) -> None:
-    write(tmp_path)
+    write(tmp_path, FILES)
     own = environment(tmp_path)
     del own["TRITON_CACHE_MANAGER"]
     assert run(tmp_path, own)[0] == f"compiled {NUMBERS}"
@@ -193,7 +195,7 @@ assert not adapter.install()
 
 
 def test_processes_that_start_together_compile_a_kernel_once(tmp_path: Path) -> None:
-    write(tmp_path)
+    write(tmp_path, FILES)
     with ThreadPoolExecutor(3) as threads:
         told = [*threads.map(lambda _: run(tmp_path, environment(tmp_path))[0], range(3))]
     assert sorted(told) == [f"compiled {NUMBERS}", f"found {NUMBERS}", f"found {NUMBERS}"]
@@ -324,7 +326,7 @@ def test_where_a_hit_is_required_a_compile_is_an_error(base: Path, tmp_path: Pat
 
 def test_machines_share_kernels_by_tiers(tmp_path: Path) -> None:
     with redis_at(tmp_path) as server:
-        write(tmp_path)
+        write(tmp_path, FILES)
         url = f"redis://127.0.0.1:{server.port}?trust=all"
         one = environment(tmp_path / "one", WHORL_REMOTE=url)
         other = environment(tmp_path / "other", WHORL_REMOTE=url)

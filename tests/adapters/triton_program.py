@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
+
+from tests.adapters.running import environment
 
 FILES: dict[str, str] = {
     "constants.py": """\
@@ -130,42 +128,11 @@ assert compiled.kernel, "there is machine code"
 }
 
 
-def write(directory: Path, files: Mapping[str, str] = FILES) -> Path:
-    """The program in a directory."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (directory / name).write_text(text)
-    return directory
-
-
-def environment(cache: Path, **more: str) -> dict[str, str]:
+def triton_environment(cache: Path, **more: str) -> dict[str, str]:
     """Variables with which Triton uses whorl's cache, in this directory."""
-    kept = {
-        name: os.environ[name]
-        for name in ("PATH", "PYTHONPATH", "HOME", "LANG")
-        if name in os.environ
-    }
-    return {
-        **kept,
+    variables = {
         "TRITON_CACHE_MANAGER": "whorl.adapters.triton:Manager",
         "TRITON_CACHE_DIR": str(cache / "triton"),
         "TRITON_DEFAULT_FP_FUSION": "1",
-        "WHORL_CACHE_DIR": str(cache / "whorl"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        **more,
     }
-
-
-def run(directory: Path, variables: Mapping[str, str], *words: str) -> tuple[str, str]:
-    """What a new process writes to its output and to its errors."""
-    done = subprocess.run(
-        [sys.executable, *(words or ("run.py",))],
-        check=False,
-        cwd=directory,
-        env=dict(variables),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip(), done.stderr
+    return environment(cache, **{**variables, **more})

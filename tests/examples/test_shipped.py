@@ -73,3 +73,9 @@ def test_the_wheel_of_the_example_needs_no_compiler(backend: str, tmp_path: Path
     *results, file_of_package = answer
     assert results == [[0.0, 0.25, 0.0, 0.25, 0.0], 0.25, 0.25, [0.5, 1.0, 2.0, 2.5]]
     assert file_of_package.startswith(str(tmp_path / "site"))
+    own_tests = f"import os, pytest\nwords = ['-q', '-c', os.devnull, {str(project / 'tests')!r}]\n"
+    own_tests += "print(int(pytest.main(words)))\n"
+    code = called(
+        tmp_path / "site", tmp_path / "cache", WITHOUT_LLVM + own_tests, WHORL_REQUIRE_HIT="1"
+    )
+    assert code == 0

@@ -86,6 +86,8 @@ _CONSTANT_IN_LIBRARIES: Final = {
     "pathlib": ("PurePosixPath", "PureWindowsPath", "PosixPath", "WindowsPath"),
     "_collections": ("_tuplegetter",),  # the fields of a named tuple
     "attr": ("Attribute",),
+    "jax": ("PRNGKeyArray",),
+    "jaxlib": ("ArrayImpl", "PjitFunction"),
     "re": ("Pattern",),
     "typing": ("TypeVar", "ParamSpec", "_GenericAlias", "_UnionGenericAlias", "_SpecialForm"),
     "uuid": ("UUID",),

@@ -73,6 +73,7 @@ ROWS: Final[dict[str, Content]] = {
     "numba.core.extending._Intrinsic": _attributes("_defn", "_ctor_kwargs", "_name"),
     "jaxlib._jax.PjitFunction": _jax_function,
     "jaxlib.xla_extension.PjitFunction": _jax_function,
+    "whorl.adapters.jax.WatchedFunction": lambda value: value._jitted,
     "triton.runtime.jit.JITFunction": _triton_function,
     "triton.runtime.jit.ConstexprFunction": lambda value: value.fn,
     "triton.runtime.jit.BoundConstexprFunction": lambda value: (value.__self__, value.__func__),
