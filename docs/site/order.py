@@ -15,6 +15,7 @@ GUIDES = (
     "caching",
     "compiler",
     "adapters_jax",
+    "adapters_numba",
     "adapters_triton",
     "prebuilt",
     "wheels",

@@ -71,10 +71,9 @@ def _print(adapter: str, entries: list[SeenEntry]) -> None:
             _print_entry(seen)
     counts = Counter(seen.verdict for seen in entries)
     served = sum(counts[verdict] for verdict in (STALE, UNKNOWN, RIGHT))
-    parts = [f"{counts[verdict]} {verdict}" for verdict in (STALE, UNKNOWN, RIGHT)]
-    print_line(
-        f"{adapter} was served {served} entries: {', '.join(parts)}; compiled {counts[COMPILED]}"
-    )
+    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (STALE, UNKNOWN, RIGHT))
+    entries_text = "1 entry" if served == 1 else f"{served} entries"
+    print_line(f"{adapter} was served {entries_text}: {parts}; it compiled {counts[COMPILED]}")
     if not entries:
         click.echo(f"whorl: the script asked no cache of {adapter}.", err=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from typing import Any
+from typing import Any, Final
 
 from numba.core.serialize import dumps
 
@@ -19,7 +19,8 @@ from whorl.store.journal import is_hit_required
 from .compile_order import CompileOrder
 from .overload_key import KeyMaker, OverloadKey, toolchain
 
-_PAYLOAD = "overload"
+_PAYLOAD: Final = "overload"
+_NOT_STORED: Final = "it is not stored"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,14 +52,16 @@ class StoredOverloads:
         self._begun.pop(signature, None)
         if default_cache().store.is_off:
             return None
-        reason = "it is not stored"
+        reason = _NOT_STORED
         try:
             begun = _Begun(self._keys.key(signature, machine), time.perf_counter())
-            found = self._find(begun.key)
-            if found is not None:
-                self._order.note_loaded(self._owner, begun.key.described[0])
-                return found
-            self._begun[signature] = begun
+            reason = self._obstacle(begun.key) or reason
+            if reason == _NOT_STORED:
+                found = self._find(begun.key)
+                if found is not None:
+                    self._order.note_loaded(self._owner, begun.key.described[0])
+                    return found
+                self._begun[signature] = begun
         except Exception as error:
             pass_on(error)
             say_not_cached(self._keys.name, error)
@@ -66,6 +69,13 @@ class StoredOverloads:
         if is_hit_required():
             raise RequiredHit(self._keys.name, reason, cache_state(default_cache()))
         return None
+
+    def _obstacle(self, key: OverloadKey) -> str:
+        """Why what other processes have is of no use here, nor what is made here to others."""
+        obstacle = self._order.obstacle(self._owner, key.described)
+        if obstacle:
+            say_once(f"{self._keys.name} is not cached: {obstacle}")
+        return obstacle
 
     def _find(self, key: OverloadKey) -> Any:
         if self._is_flushed:
@@ -82,10 +92,7 @@ class StoredOverloads:
         if begun is None:
             return
         try:
-            obstacle = self._order.obstacle(self._owner, begun.key.described)
-            if obstacle:
-                say_once(f"{self._keys.name} is not kept: {obstacle}")
-            else:
+            if not self._obstacle(begun.key):
                 self._keep(begun, data)
         except Exception as error:
             pass_on(error)
