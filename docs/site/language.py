@@ -277,7 +277,7 @@ Results are NumPy's: the same types, the same bits for elementwise work, sums wi
 
 ## Values
 
-Numbers: `bool`, `int`, `float`, `complex`, and NumPy's `bool_`, `int8` to `int64`, `uint8` to `uint64`, `float32`, `float64`, `complex64`, `complex128`. Python's ints have 64 bits here. Arrays of these, of any number of dimensions and any strides. Tuples and lists of fixed length. `None`, enum members and texts, which are known at compile time. Objects, through their attributes. Small vectors and matrices (`whorl.vec`, `whorl.mat`). `np.float32(x)`, `int(x)` and the like convert; `np.finfo` and `np.iinfo` say what a type can hold.
+Numbers: `bool`, `int`, `float`, `complex`, and NumPy's `bool_`, `int8` to `int64`, `uint8` to `uint64`, `float32`, `float64`, `complex64`, `complex128`. Python's ints have 64 bits here. Arrays of these, of any number of dimensions and any strides. Tuples and lists of fixed length. `None`, enum members and texts, which are known at compile time. Objects, through their attributes. Small vectors and matrices (`whorl.vec`, `whorl.mat`). Arrays of records (structured dtypes) of these, by their fields. Named tuples and dataclasses that a kernel makes. `np.float32(x)`, `int(x)` and the like convert; `np.finfo` and `np.iinfo` say what a type can hold.
 """
 _ELEMENTWISE = "Of numbers, and of arrays element by element; with `out=` for those without parameters of their own. They are fused with what is around them: nothing is stored."
 _OVER_ARRAYS = "They return views where NumPy does, and new arrays elsewhere. `np.where(test)` is `np.nonzero(test)`."

@@ -166,3 +166,8 @@ def test_tuples_are_unrolled() -> None:
         return s
 
     assert total((np.ones(2), np.full(3, 2, np.int64))) == 3.0
+
+
+def test_the_plain_function_is_there_by_its_name_in_numba() -> None:
+    assert square.py_func(3) == 9
+    assert square.py_func is square.function

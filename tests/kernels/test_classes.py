@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import whorl
@@ -37,9 +38,15 @@ def kinds_of(x):
 
 
 @whorl.kernel
-def kind_of_the_run(x):
+def kinds_of_the_run(x, n):
     y = x + 1
-    return type(y) is float
+    numbers = type(y) is float, type(n * 2) is int, type(n / 2) is float, type(np.exp(x)) is float
+    return numbers, type(np.zeros(3) + x) is np.ndarray
+
+
+@whorl.kernel
+def kind_of_a_vector(x):
+    return type(whorl.vec(x, x)) is float
 
 
 def test_the_class_of_an_object_is_asked_for_by_type() -> None:
@@ -57,8 +64,11 @@ def test_a_class_that_is_not_what_an_object_says_is_refused() -> None:
         Pretending().read()
 
 
-def test_the_type_of_a_number_of_the_run_is_refused_with_a_remedy() -> None:
+def test_the_type_of_a_number_or_array_of_the_run_is_that_of_python() -> None:
+    assert kinds_of_the_run(1.5, 3) == kinds_of_the_run.interpret(1.5, 3)
+
+
+def test_the_type_of_a_vector_of_the_run_is_refused_with_a_remedy() -> None:
     with pytest.raises(whorl.KernelError) as caught:
-        kind_of_the_run(1.0)
-    assert "type of float" in str(caught.value)
+        kind_of_a_vector(1.0)
     assert "Ask about a parameter or a member." in str(caught.value)

@@ -45,6 +45,54 @@ def equations(a: Any, b: Any, c: Any, s: Any, n: int) -> Any:
     )
 
 
+def of_stacks(a: Any, b: Any, s: Any) -> Any:
+    return (
+        np.linalg.solve(a, a * 2 + 1),
+        np.linalg.solve(a, b),
+        np.linalg.inv(a),
+        np.linalg.det(a),
+        np.linalg.cholesky(s),
+        np.linalg.cond(a[0]),
+        np.linalg.cond(a[1], 1),
+        np.linalg.multi_dot([a[0], a[1], s[0]]),
+        np.linalg.solve([[2.0, 1.0], [1.0, 3.0]], [1.0, 2.0]),
+        np.linalg.norm([3.0, 4.0]),
+    )
+
+
+def test_each_matrix_of_a_stack_and_matrices_that_are_written_out() -> None:
+    a = np.stack([square(4, "d"), square(4, "d")])
+    s = a @ a.transpose(0, 2, 1) + 9 * np.eye(4)
+    args = a, a[0, 0].copy(), s
+    close(whorl.kernel(of_stacks)(*args), of_stacks(*args))
+
+
+def eigen(a: Any) -> Any:
+    values, vectors = np.linalg.eig(a)
+    return values, vectors, np.linalg.eigvals(a)
+
+
+def test_eigenvalues_of_any_matrix_are_real_or_an_error() -> None:
+    s = square(5, "d")
+    kernel = whorl.kernel(eigen)
+    close(kernel(s + s.T), tuple(map(np.asarray, eigen(s + s.T))))
+    close(kernel(s.astype(complex)), tuple(map(np.asarray, eigen(s.astype(complex)))))
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    with pytest.raises(ValueError, match=r"pass a\.astype"):
+        kernel(turn)
+    assert np.allclose(kernel(turn.astype(complex))[0] ** 2, -1)
+
+
+def singular_vectors(a: Any) -> Any:
+    return *np.linalg.svd(a), *np.linalg.svd(a, full_matrices=False)
+
+
+def test_singular_vectors_have_numpys_signs() -> None:
+    for shape in ((4, 5), (5, 4)):
+        a = RANDOM.random(shape)
+        close(whorl.kernel(singular_vectors)(a), singular_vectors(a))
+
+
 def square(n: int, kind: Any) -> Any:
     values = RANDOM.random((n, n)) + (1j * RANDOM.random((n, n)) if kind in "FD" else 0)
     return (4 * values + 3 * np.eye(n)).astype(kind)
@@ -186,7 +234,7 @@ def test_scipys_routines_have_small_integers(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(blas, "_SEARCHES", (blas._of_scipy,))
     try:
         a = square(7, "d")
-        close(whorl.kernel(factors)(a), factors(a))
+        close(whorl.kernel(singular_vectors)(a), singular_vectors(a))
         close(whorl.kernel(determinant)(a), np.linalg.det(a))
     finally:
         blas.find_library.cache_clear()

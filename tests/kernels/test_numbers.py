@@ -345,3 +345,22 @@ def test_what_is_nearly_a_number_is_refused_with_a_remedy(
     with pytest.raises(whorl.KernelError) as caught:
         kernel(value)
     assert remedy in caught.value.remedy
+
+
+@whorl.kernel
+def kinds(n: Any, x: Any) -> Any:
+    y = x[0]
+    m = n + 1
+    return (
+        isinstance(m, int),
+        isinstance(m, float),
+        isinstance(y, float),
+        isinstance(y, np.floating),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+@pytest.mark.parametrize("n", [2, 2.5, True])
+def test_isinstance_of_a_number_of_the_run_is_that_of_python(n: object, dtype: str) -> None:
+    x = np.ones(2, dtype)
+    assert kinds(n, x) == kinds.interpret(n, x)

@@ -225,9 +225,16 @@ CASES: list[tuple[str, ...]] = [
     ("Write a = a + [...].",
      "def k(n):\n    a = [1]\n    a += [n]\n    return a[1]",
      "def k(n):\n    a = [1]\n    a = a + [n]\n    return a[1]", "2"),
-    ("Draw the numbers outside, and pass them in as an array.",
-     "def k(n):\n    return np.random.rand() + n", "def k(n, a):\n    return a[0] + n",
-     "2", "2, x()"),
+    ("pass it in, and draw from it: rng.random(), rng.normal(), rng.integers(n).",
+     "def k(n):\n    return np.random.rand() + n",
+     "def k(n, rng):\n    return rng.random() + rng.normal() + rng.integers(n)",
+     "2", "2, np.random.default_rng(3)"),
+    ("In parallel loops write whorl.random(key, i).",
+     "def k(n):\n    np.random.seed(n)\n    return n",
+     "def k(n):\n    return whorl.random(n, 1)", "2"),
+    ("Call it outside, and pass the array in.",
+     "def k(n):\n    return np.frombuffer(b'ab', np.uint8)[0]", "def k(a):\n    return a[0]",
+     "2", "np.frombuffer(b'ab', np.uint8)"),
     ("Write a loop over the elements, or compute it outside and pass the result in.",
      "def k(x):\n    return np.i0(x)[0]", "def k(values):\n    return values[0]",
      "x()", "np.i0(x())"),
@@ -279,8 +286,8 @@ CASES: list[tuple[str, ...]] = [
     ("Write other results into an array that is passed in.",
      "def k(a):\n    return 'done'", "def k(a):\n    a[0] = 1", "x()"),
     ("Ask about a parameter or a member.",
-     "def k(n):\n    y = n + 1\n    return type(y) is float",
-     "def k(n):\n    return type(n) is float", "2"),
+     "def k(a):\n    y = whorl.vec(1.0, 2.0)\n    return type(y) is float",
+     "def k(a):\n    return type(a) is float", "x()"),
     ("Make v one of f64",
      "def k(n):\n    v = whorl.vec(1, 2)\n    v += 0.5\n    return v[0]",
      "def k(n):\n    v = whorl.vec(1.0, 2.0)\n    v += 0.5\n    return v[0]", "2"),
@@ -448,6 +455,8 @@ def _arguments(module: Any, text: str) -> tuple[Any, ...]:
 def _same(left: Any, right: Any) -> bool:
     if isinstance(left, np.ndarray):
         return bool(np.array_equal(left, right))
+    if isinstance(left, np.random.Generator):
+        return bool(left.bit_generator.state == right.bit_generator.state)
     return bool(left == right) if not hasattr(left, "x") else _same(left.x, right.x)
 
 

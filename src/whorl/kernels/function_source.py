@@ -185,7 +185,10 @@ def free_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
 
 
 def names_used_once(tree: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
-    """The names that a function sets in one place and reads in one place, in its own body."""
+    """The names that a function sets in one place and reads in one place, in its own body.
+
+    What is written into, as in `x[0] = 1`, is none of them: it has to be in memory.
+    """
     counts: dict[str, list[int]] = {}
     elsewhere = {argument.arg for argument in ast.walk(tree.args) if isinstance(argument, ast.arg)}
     waiting: list[ast.AST] = list(ast.iter_child_nodes(tree))
@@ -199,6 +202,8 @@ def names_used_once(tree: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
             counts.setdefault(node.id, [0, 0, 0])[number] += 1
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             elsewhere.add(node.target.id)
+        elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            elsewhere |= {each.id for each in ast.walk(node.value) if isinstance(each, ast.Name)}
         waiting.extend(ast.iter_child_nodes(node))
     return frozenset(name for name, each in counts.items() if each == [1, 1, 0]) - elsewhere
 

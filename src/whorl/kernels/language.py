@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import operator
 import types
+import weakref
 from collections.abc import Callable, Iterable
 from itertools import product
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 
@@ -141,6 +142,25 @@ def func(function: F | None = None) -> F | Callable[[F], F]:
     if not isinstance(function, types.FunctionType):
         raise TypeError(f"whorl.func is for functions, not {type(function).__name__}")
     return function
+
+
+_refused: Final[weakref.WeakKeyDictionary[Any, tuple[str, str]]] = weakref.WeakKeyDictionary()
+
+
+def refuse_to_follow(function: Callable[..., Any], why: str, instead: str) -> None:
+    """Let kernels refuse calls of a function, with a reason and what to do.
+
+    >>> def stub(): ...
+    >>> refuse_to_follow(stub, "does nothing", "Give it a body.")
+    >>> refusal_of(stub)
+    ('does nothing', 'Give it a body.')
+    """
+    _refused[function] = (why, instead)
+
+
+def refusal_of(function: Callable[..., Any]) -> tuple[str, str] | None:
+    """Why kernels refuse to call a function, and what to do; None if they follow it."""
+    return _refused.get(function)
 
 
 # -- atomics ----------------------------------------------------------------------------

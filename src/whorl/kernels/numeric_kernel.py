@@ -57,6 +57,11 @@ class NumericKernel(LaunchedKernel):
     def _with_choices(self, choices: Choices) -> Kernel:
         return _new_kernel(self.function, self.compiler, choices, self.own_cache)
 
+    @property
+    def py_func(self) -> types.FunctionType:
+        """The plain function, by its name in Numba."""
+        return self.function
+
     def compile(self, /, *args: Any, target: str | None = None, **kwargs: Any) -> Specialization:
         """Compile without a call, for arguments of these types, and keep the result.
 

@@ -134,7 +134,8 @@ def _plain_type(type: Scalar | ArrayType) -> list[Plain]:
     """A slot's type as plain data."""
     if isinstance(type, Scalar):
         return [type.kind, type.bits, type.weak]
-    return [*_plain_type(type.element), type.ndim, type.layout, type.writeable]
+    record = [type.record, type.alignment] if type.record else []
+    return [*_plain_type(type.element), type.ndim, type.layout, type.writeable, *record]
 
 
 def _plain_streams(paths: tuple[Path, ...], streams: list[ir.Slot]) -> Plain:

@@ -60,6 +60,9 @@ def as_result(value: Any) -> Any:
         return value.item()
     if isinstance(value, SmallArray):
         return value.view(np.ndarray)
+    if "__dataclass_fields__" in vars(type(value)):
+        names = getattr(type(value), "__match_args__", ())
+        return type(value)(*(as_result(getattr(value, name)) for name in names))
     if isinstance(value, tuple):
         items = map(as_result, value)
         return type(value)(*items) if hasattr(type(value), "_fields") else tuple(items)

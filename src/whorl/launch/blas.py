@@ -26,7 +26,7 @@ from .image import PREFIX
 WIDTH: Final = f"{PREFIX}integer_bytes"
 """The name whose address is the size of the integers of routines."""
 _BY_TYPE: Final = (
-    "gemm", "gemv", "syrk", "gesv", "getrf", "getri", "potrf", "geqrf", "gesdd", "gelsd",
+    "gemm", "gemv", "syrk", "gesv", "getrf", "getri", "potrf", "geev", "geqrf", "gesdd", "gelsd",
 )  # fmt: skip
 _OF_REALS: Final = ("orgqr", "syevd")
 _OF_COMPLEX: Final = ("ungqr", "heevd")
@@ -115,13 +115,13 @@ def _of_scipy() -> Library | None:
     def find(routine: str) -> int:
         for table in tables:
             if routine in table:
-                return _inside(table[routine])
+                return address_in_capsule(table[routine])
         return 0
 
     return Library("SciPy", 4, find) if find("dgemm") else None
 
 
-def _inside(capsule: Any) -> int:
+def address_in_capsule(capsule: Any) -> int:
     """The address in a capsule of Python."""
     api = ctypes.pythonapi
     name, pointer = api.PyCapsule_GetName, api.PyCapsule_GetPointer

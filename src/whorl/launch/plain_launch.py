@@ -198,6 +198,8 @@ class _Member:
             self._dtype = None
         else:
             self._class, self._dtype, self._ndim = np.ndarray, wanted.element.dtype, wanted.ndim
+            if wanted.record:
+                self._class = None  # `_fits` looks at each
             self._mask, self._bits = flags_of(wanted.layout, writeable=wanted.writeable)
 
     def read(self, launch: PlainLaunch, values: Sequence[Any]) -> Any:
@@ -373,6 +375,8 @@ def _fits(value: Any, wanted: Scalar | ArrayType) -> bool:
     if isinstance(wanted, Scalar):
         return is_scalar_value(value) and scalar_of_value(value) == wanted
     access = "rw" if wanted.writeable else "r"
+    if wanted.record:
+        return _fits_records(value, wanted, access)
     signature = ("array", wanted.element.dtype.str, wanted.ndim, wanted.layout, access)
     try:
         return bool(array_signature(value) == signature)
@@ -380,12 +384,23 @@ def _fits(value: Any, wanted: Scalar | ArrayType) -> bool:
         return False
 
 
+def _fits_records(value: Any, wanted: ArrayType, access: str) -> bool:
+    """Whether a value is an array of such records. In what order they lie does not count."""
+    try:
+        signature: Any = array_signature(value)
+    except NoSignature:
+        return False
+    _, dtype, ndim, layout, *rest = signature
+    is_aligned = (layout != "unaligned") == (wanted.alignment != "none")
+    return is_aligned and (dtype, ndim, rest[0]) == (wanted.record, wanted.ndim, access)
+
+
 def named_tuple_class(module: str, name: str, count: int) -> Any:
-    """The class of a named tuple: in a module that is loaded, with so many fields."""
+    """The class of a named tuple or dataclass: in a module that is loaded, with so many fields."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
-    if isinstance(found, type) and len(getattr(found, "_fields", ())) == count:
+    if isinstance(found, type) and len(getattr(found, "__match_args__", ())) == count:
         return found
     return lambda *items: items  # the class is gone: a plain tuple
 

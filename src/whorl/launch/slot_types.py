@@ -85,6 +85,8 @@ class ArrayType:
     ndim: int
     layout: str  # "C", "F" or "strided"
     writeable: bool
+    record: str = ""  # of records: the text of their dtype; the elements are bytes then
+    alignment: str = "sure"  # of the elements: "sure", "likely" or "none"
 
     def __str__(self) -> str:
         return f"{self.element}[{', '.join(':' * self.ndim)}]"

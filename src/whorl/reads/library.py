@@ -50,6 +50,7 @@ _MODULES: Final = {
     id(_UMATH): "numpy",
 }
 _WRITTEN_IN_PYTHON: Final = {
+    "numpy._core.einsumfunc": "numpy",
     "numpy._core.fromnumeric": "numpy",
     "numpy._core.function_base": "numpy",
     "numpy._core.numeric": "numpy",

@@ -275,6 +275,17 @@ class View:
         read = Read(self.path, Aspect.ALIAS, (other.path,))
         return str(self._recorder.see(read, self._value, other._value))
 
+    def c_signature(self) -> str:
+        """What a function of C returns and takes, which is read by value."""
+        text: str = self._step(Step("C signature", None)).value()
+        return text
+
+    def c_address(self) -> View:
+        """Where a function of C is: a number of the launch."""
+        view = self._step(Step("C address", None))
+        view.type()
+        return view
+
     def is_none(self) -> bool:
         """Whether this is None: a question about the type, not the value."""
         return bool(self.type() == ("NoneType",))

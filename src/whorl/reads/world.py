@@ -161,6 +161,11 @@ def _evaluated(value: Any, name: Any) -> Any:
     return every[name]
 
 
+def _c_pointers() -> Any:
+    """Functions of C: few kernels call one."""
+    return load("whorl.reads.c_pointers")
+
+
 OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "attr": getattr,
     "cell": _cell,
@@ -176,6 +181,8 @@ OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "with code": lambda value, name: _digests().digest_with_code(value),
     "evaluated": _evaluated,
     "behind": lambda value, name: getattr(function_behind(value), name),
+    "C signature": lambda value, name: _c_pointers().signature(value),
+    "C address": lambda value, name: _c_pointers().address(value),
     "isinstance": lambda value, code: isinstance(value, key_of(code)),  # type: ignore[arg-type] # a class, or it raises
 }
 """How each kind of step is done."""

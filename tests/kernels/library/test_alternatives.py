@@ -16,27 +16,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 CALLS = {
     "numpy.array_equiv": ("np.array_equiv(x, x)", "np.array_equal(x, x)"),
-    "numpy.block": ("np.block([x, x])", "np.hstack((x, x))"),
-    "numpy.einsum": ("np.einsum('i,j', x, x)", "np.outer(x, x)"),
     "numpy.fromfunction": (
         "np.fromfunction(lambda i, j: i + j, (3, 2))",
         "(np.arange(3)[:, None] + np.arange(2)) * 1.0",
     ),
-    "numpy.indices": (
-        "np.indices((3, 2))[1]",
-        "np.arange(3)[:, None] * 0 + np.arange(2)",
-    ),
-    "numpy.ix_": (
-        "m[np.ix_(np.array([0, 2]), np.array([1, 1]))]",
-        "m[np.array([0, 2])][:, np.array([1, 1])]",
-    ),
     "numpy.piecewise": ("np.piecewise(x, [x > 0], [1.0, 2.0])", "np.where(x > 0, 1.0, 2.0)"),
-    "numpy.resize": ("np.resize(x, 14)", "np.tile(x, 2)"),
-    "numpy.tensordot": ("np.tensordot(m, m, 1)", "m @ m"),
-    "numpy.trim_zeros": (
-        "np.trim_zeros(x)",
-        "x[np.flatnonzero(x)[0] : np.flatnonzero(x)[-1] + 1]",
-    ),
 }
 METHODS = {
     "choose": ("np.array([0, 1, 0]).choose((m[0], m[1]))",

@@ -37,6 +37,45 @@ def results_in_arrays(a, m):
     np.round(m, 1, out=m)
 
 
+def copied_and_set_by_masks(a, m):
+    np.copyto(m, a[:5])
+    np.copyto(m, 0.0, where=m > 1)
+    np.putmask(a, a > 0.5, np.arange(3.0))
+    np.putmask(m, m < -1, 0.25)
+    np.place(a, a < 0, [7.0, 8.0])
+    np.put_along_axis(m, np.argmax(m, axis=1)[:, None], 9.0, axis=1)
+    np.put_along_axis(m, np.array([[0, 1, 2, 3, -1]]), m[:1] * 2, 0)
+    m.flat[3:5] = 1.5
+    part = m.flat[3:8]
+    part[:] = 0.0
+
+
+def reductions_in_arrays(a, m):
+    np.rint(m * 4, out=m)
+    np.sum(m, axis=0, out=a[:5])
+    m.max(axis=1, out=m[:, 0])
+    np.cumsum(m, axis=1, out=m)
+    m.mean(axis=1, out=a[5:9])
+    np.matmul(m, a[:5], out=a[10:14])
+    np.dot(m[:, :4], m[:, 1:], out=m)
+    np.outer(a[:4], a[4:9], out=m)
+
+
+def results_where_a_test_holds(a, m):
+    np.divide(1.0, m, out=m, where=m > 0)
+    np.add(m, a[:5], out=m, where=a[:5] > 0)
+    np.sqrt(a, out=a, where=a > 0)
+    np.log(a, out=np.zeros_like(a), where=a > 0)
+
+
+def written_into_a_selection(a, m):
+    part = a[np.array([3, 1, 2])]
+    part[0] = 100
+    rows = m[m[:, 0] > -9]
+    rows[0] += 5
+    a[:3] = part + rows[0, :3]
+
+
 def changed_at_places(a, m):
     places = np.array([0, 3, 3, -1, 0])
     np.add.at(a, places, 1.0)
@@ -51,7 +90,17 @@ def changed_at_places(a, m):
 
 @pytest.mark.parametrize(
     "function",
-    [sorted_in_place, put_in_place, filled_diagonals, changed_at_places, results_in_arrays],
+    [
+        sorted_in_place,
+        put_in_place,
+        filled_diagonals,
+        changed_at_places,
+        results_in_arrays,
+        reductions_in_arrays,
+        results_where_a_test_holds,
+        copied_and_set_by_masks,
+        written_into_a_selection,
+    ],
 )
 def test_changes_are_numpys(function) -> None:
     def make():
@@ -88,3 +137,18 @@ def test_sorting_and_selecting_are_numpys_whatever_the_order_was(size) -> None:
     for a in (random.random(size), count, count[::-1], pipes, few, some_nan, killer(size)):
         for value, expected in zip(kernel(a), in_order(a), strict=True):
             np.testing.assert_allclose(value, expected, rtol=1e-13)
+
+
+def sum_of_rows(m, out):
+    return np.sum(m, axis=0, out=out)
+
+
+def test_an_array_that_a_result_does_not_fit_is_an_error_before_it_is_written() -> None:
+    m, out = np.ones((3, 4)), np.full(5, 7.0)
+    with pytest.raises(ValueError, match=r"shape \(4,?\).*shape \(5,?\).*np\.sum\(m, axis=0"):
+        whorl.kernel(sum_of_rows)(m, out)
+    assert (out == 7.0).all()
+    with pytest.raises(whorl.KernelError, match="the result has 1 dimensions"):
+        whorl.kernel(sum_of_rows)(m, np.ones((3, 4)))
+    with pytest.raises(whorl.KernelError, match="takes no f64"):
+        whorl.kernel(sum_of_rows)(m, np.ones(4, int))

@@ -9,7 +9,7 @@ import numpy as np
 
 from whorl.fast_dataclasses import dataclass
 
-from .number_types import ArrayOf, Number, SignatureOf
+from .number_types import ArrayOf, Number, OtherType, SignatureOf
 
 __all__ = ["CallSignature", "signatures_in", "with_long_names"]
 
@@ -42,15 +42,24 @@ def signatures_in(given: Any) -> list[CallSignature]:
     if isinstance(given, str):
         return [_parsed(given)]
     if isinstance(given, SignatureOf):
-        return [_parsed(str(given))]
-    if isinstance(given, tuple) and all(isinstance(each, (Number, ArrayOf)) for each in given):
-        return [_parsed(f"({', '.join(map(str, given))})")]
+        return _if_known(given.parameters, str(given))
+    if isinstance(given, tuple) and all(isinstance(each, _TYPES) for each in given):
+        return _if_known(given, f"({', '.join(map(str, given))})")
     if isinstance(given, list | tuple):
         return [signature for each in given for signature in signatures_in(each)]
     raise TypeError(
         f"{given!r} is no signature: write 'float64(float64[:], int64)', or types such as "
         "float64(float64[:], int64)"
     )
+
+
+_TYPES: Final = (Number, ArrayOf, OtherType)
+
+
+def _if_known(parameters: tuple[Any, ...], text: str) -> list[CallSignature]:
+    """The signature, unless it has types that nothing is compiled ahead for: tuples, None."""
+    is_known = all(isinstance(each, Number | ArrayOf) for each in parameters)
+    return [_parsed(text)] if is_known else []
 
 
 def with_long_names(given: Any) -> Any:
@@ -65,20 +74,23 @@ def with_long_names(given: Any) -> Any:
 
 
 def _parsed(text: str) -> CallSignature:
-    match = re.fullmatch(r"\s*([\w.]*(?:\[[^\]]*\])?)\s*\((.*)\)\s*", text, re.DOTALL)
+    match = re.fullmatch(
+        r"\s*((?:const )?[\w.]*(?:\[[^\]]*\])?|\w+\(.*?\))\s*\((.*)\)\s*", text, re.DOTALL
+    )
     if match is None:
         raise ValueError(f"{text!r} is no signature: write 'float64(float64[:], int64)'")
     result, inside = match.groups()
     words = [word.strip() for word in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", inside)]
     wanted = None
-    if result and "[" not in result and result not in ("void", "none"):
+    if result and not set(result) & set("[(") and result not in ("void", "none"):
         wanted = _dtype(result, text)
     return CallSignature(tuple(_parameter(word, text) for word in words if word), wanted)
 
 
 def _parameter(word: str, text: str) -> Any:
     """A type as whorl writes it; complex numbers as examples."""
-    name, _, axes = word.partition("[")
+    const = "const " if word.startswith("const ") else ""
+    name, _, axes = word.removeprefix("const ").partition("[")
     dtype = _dtype(name, text)
     ndim = axes.count(",") + 1 if axes else 0
     if dtype.kind == "c":
@@ -87,9 +99,9 @@ def _parameter(word: str, text: str) -> Any:
     if not ndim:
         return short
     if axes.replace(" ", "").startswith("::1,"):
-        return f"{short}[::1, {', '.join([':'] * (ndim - 1))}]"
+        return f"{const}{short}[::1, {', '.join([':'] * (ndim - 1))}]"
     # Numba's [:] stands for arrays of any strides; most are contiguous.
-    return f"{short}[{', '.join([':'] * (ndim - 1) + ['::1'])}]"
+    return f"{const}{short}[{', '.join([':'] * (ndim - 1) + ['::1'])}]"
 
 
 def _dtype(name: str, text: str) -> np.dtype[Any]:

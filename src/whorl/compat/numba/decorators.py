@@ -16,6 +16,7 @@ from whorl.ufuncs import vectorize as _vectorize
 
 from .call_signature import CallSignature, signatures_in, with_long_names
 from .missing import NotInWhorl
+from .parts_in_place import PartsInPlace
 
 __all__ = ["cfunc", "guvectorize", "jit", "njit", "stencil", "vectorize"]
 
@@ -83,9 +84,14 @@ def vectorize(signatures_or_function: Any = None, /, **options: Any) -> Any:
     return _vectorize(with_long_names(signatures_or_function), **_ufunc_options(options))
 
 
-def guvectorize(signatures: Any, layout: str, /, **options: Any) -> Callable[[_Function], np.ufunc]:
+def guvectorize(signatures: Any, layout: str, /, **options: Any) -> Callable[[_Function], Any]:
     """`numba.guvectorize`, as `whorl.guvectorize`."""
-    return _guvectorize(with_long_names(signatures), layout, **_ufunc_options(options))
+    plain = "".join(layout.split())
+    chosen = _ufunc_options(options)
+    if "->" not in plain:
+        fastmath = chosen.get("fastmath", False)
+        return lambda function: PartsInPlace(function, f"{plain}->", fastmath)
+    return _guvectorize(with_long_names(signatures), plain, **chosen)
 
 
 def cfunc(*args: Any, **options: Any) -> NoReturn:

@@ -8,7 +8,7 @@ import numpy as np
 
 from whorl.fast_dataclasses import dataclass
 
-__all__ = ["ArrayOf", "Number", "SignatureOf", "typeof"]
+__all__ = ["Array", "ArrayOf", "Number", "OtherType", "SignatureOf", "typeof"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class ArrayOf:
 
     element: Number
     contiguous: tuple[bool, ...]
+    readonly: bool = False
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -61,14 +62,81 @@ class ArrayOf:
 
     def __str__(self) -> str:
         axes = ("::1" if each else ":" for each in self.contiguous)
-        return f"{self.element}[{', '.join(axes)}]"
+        return f"{'const ' if self.readonly else ''}{self.element}[{', '.join(axes)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherType:
+    """A type that nothing is compiled ahead for: a tuple, or what may be None."""
+
+    name: str
+    parts: tuple[Any, ...]
+
+    def __call__(self, *parameters: Any) -> SignatureOf:
+        """The signature of a function that returns such a thing."""
+        return SignatureOf(self, parameters)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.parts))})"
+
+
+def Array(  # the name that Numba has for it
+    dtype: Number, ndim: int, layout: str, readonly: bool = False, aligned: bool = True
+) -> ArrayOf:
+    """The type of arrays of a layout: "C", "F" or "A" for any.
+
+    >>> str(Array(float64, 2, "C", readonly=True))
+    'const float64[:, ::1]'
+    """
+    if layout not in ("C", "F", "A"):
+        raise ValueError(f"the layout is 'C', 'F' or 'A', not {layout!r}")
+    axes = [False] * ndim
+    if ndim and layout != "A":
+        axes[-1 if layout == "C" else 0] = True
+    return ArrayOf(dtype, tuple(axes), readonly)
+
+
+def Tuple(parts: Any) -> OtherType:  # the name that Numba has for it
+    """The type of tuples of some types."""
+    return OtherType("Tuple", tuple(parts))
+
+
+def UniTuple(part: Any, count: int) -> OtherType:  # the name that Numba has for it
+    """The type of tuples of so many of one type."""
+    return OtherType("Tuple", (part,) * count)
+
+
+BaseTuple = Tuple
+
+
+def optional(type: Any) -> OtherType:
+    """The type of what may be None."""
+    return OtherType("Optional", (type,))
+
+
+Optional = Omitted = optional
+
+
+class WrapperAddressProtocol:
+    """The base of objects that are functions of C: kernels call them.
+
+    They have `__wrapper_address__()` and `signature()`, as in Numba.
+    """
+
+    def __wrapper_address__(self) -> int:
+        """Where the function is."""
+        raise NotImplementedError
+
+    def signature(self) -> SignatureOf:
+        """What it returns and takes."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class SignatureOf:
     """What a function takes and returns."""
 
-    result: Number | ArrayOf
+    result: Any
     parameters: tuple[Any, ...]
 
     @property
@@ -81,6 +149,8 @@ class SignatureOf:
 
 void: Final = Number("void")
 none: Final = void
+Integer = Float = Complex = Boolean = Number
+NoneType = type(None)
 b1 = bool_ = boolean = Number("bool")
 i1 = int8 = Number("int8")
 i2 = int16 = Number("int16")
@@ -94,6 +164,9 @@ f4 = float32 = Number("float32")
 f8 = float64 = Number("float64")
 c8 = complex64 = Number("complex64")
 c16 = complex128 = Number("complex128")
+double = float64
+uint = uint64
+long_ = int64
 
 
 def typeof(value: Any) -> Number | ArrayOf:

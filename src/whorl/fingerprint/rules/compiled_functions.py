@@ -15,6 +15,7 @@ from typing import Any, Final
 from whorl.signals import pass_on
 
 from ..boundary import DEFAULT_BOUNDARY
+from ..local_annotations import local_annotations
 from ..refusal import Refused
 from ..static_lookup import module_name, mro, qualname
 from ..tokens import Node
@@ -42,6 +43,16 @@ def _jax_function(value: Any) -> object:
 def _numba_gufunc(value: Any) -> object:
     builder = value.gufunc_builder
     return builder.py_func, builder.signature, builder.targetoptions, builder.writable_args
+
+
+def _quadrants_callable(value: Any) -> object:
+    """A kernel or function of Quadrants: what it is compiled from, and its options."""
+    compiled = value.wrapper if value._primal is None else value._primal
+    parameters = [(each.name, each.annotation) for each in compiled.arg_metas]
+    names = ("use_graph", "use_checkpoints", "is_real_function", "pyfunc")
+    options = [(name, getattr(compiled, name, None)) for name in names]
+    local = local_annotations(value.fn)
+    return value.fn, parameters, compiled.return_type, options, value._qd_requires_top_level, local
 
 
 def _triton_function(value: Any) -> object:
@@ -86,6 +97,17 @@ ROWS: Final[dict[str, Content]] = {
     "numba.core.extending._Intrinsic": _attributes("_defn", "_ctor_kwargs", "_name"),
     "jaxlib._jax.PjitFunction": _jax_function,
     "jaxlib.xla_extension.PjitFunction": _jax_function,
+    "quadrants.lang._quadrants_callable.QuadrantsCallable": _quadrants_callable,
+    "quadrants.lang._quadrants_callable.BoundQuadrantsCallable": lambda value: (
+        value.quadrants_callable, type(value.instance),
+    ),
+    "quadrants._lib.core.quadrants_python.DataTypeCxx": lambda value: value.to_string(),
+    "flydsl.compiler.jit_function.JitFunction": lambda value: (
+        value._original_func, value.compile_hints,
+    ),
+    "flydsl.compiler.kernel_function.KernelFunction": _attributes(
+        "_original_func", "_name", "_known_block_size",
+    ),
     "whorl.adapters.jax.WatchedFunction": lambda value: value._jitted,
     "triton.runtime.jit.JITFunction": _triton_function,
     "triton.runtime.jit.ConstexprFunction": lambda value: value.fn,

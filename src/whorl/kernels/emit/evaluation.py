@@ -12,7 +12,7 @@ from .instructions import checked_index, operation
 from .llvm_types import literal, memory_type
 from .writer import FunctionWriter
 
-__all__ = ["component_address", "element_address", "routine_address", "value_of"]
+__all__ = ["alignment_of", "component_address", "element_address", "routine_address", "value_of"]
 
 
 def value_of(writer: FunctionWriter, expr: ir.Expr) -> str:
@@ -33,6 +33,7 @@ def value_of(writer: FunctionWriter, expr: ir.Expr) -> str:
             return _both(writer, expr)
         case ir.Element():
             note = f", !noalias {writer.module.scope(expr.scope)}" if expr.scope else ""
+            note = alignment_of(expr) + note
             return writer.load(expr.type, element_address(writer, expr), note)
         case ir.Component():
             return writer.load(expr.type, component_address(writer, expr))
@@ -40,6 +41,11 @@ def value_of(writer: FunctionWriter, expr: ir.Expr) -> str:
             return writer.let(f"ptrtoint ptr {routine_address(writer, name)} to i64")
         case ir.Op():
             return operation(writer, expr, *(value_of(writer, arg) for arg in expr.args))
+
+
+def alignment_of(element: ir.Element) -> str:
+    """What an instruction says where an element may lie at any address, as in packed records."""
+    return "" if element.array.type.alignment == "sure" else ", align 1"
 
 
 def routine_address(writer: FunctionWriter, name: str) -> str:

@@ -13,7 +13,7 @@ from whorl.launch.launch_record import PRINT, words_of
 from .allocation import allocate, mark, return_array, stack_array, sweep
 from .checkpoints import checkpoint, yield_
 from .counting import CountedLoop, Payment, payment
-from .evaluation import component_address, element_address, routine_address, value_of
+from .evaluation import alignment_of, component_address, element_address, routine_address, value_of
 from .instructions import combined
 from .llvm_types import llvm_type
 from .module import Module
@@ -32,7 +32,9 @@ def _store(writer: FunctionWriter, statement: ir.SetElement) -> None:
     value = value_of(writer, statement.value)
     element = statement.element
     note = f", !alias.scope {writer.module.scope(element.scope)}" if element.scope else ""
-    writer.store(element.type, value, element_address(writer, element), note)
+    writer.store(
+        element.type, value, element_address(writer, element), alignment_of(element) + note
+    )
 
 
 def _set_component(writer: FunctionWriter, statement: ir.SetComponent) -> None:
@@ -82,7 +84,8 @@ def _update(writer: FunctionWriter, statement: ir.Update) -> None:
     if statement.is_own or not writer.atomic:
         writer.block(statement.body)
         value = value_of(writer, statement.value)
-        writer.store(kind, value, element_address(writer, statement.element))
+        address = element_address(writer, statement.element)
+        writer.store(kind, value, address, alignment_of(statement.element))
         return
     address = element_address(writer, statement.element)
     match statement.value:

@@ -10,12 +10,13 @@ from whorl.kernels.language import static
 
 from .axes import every_axis, moveaxis
 from .conditions import axis_of, refuse, refuse_complex, require, require_ndim
+from .joining import concatenate
 from .library_function import LibraryFunction, row
 
 __all__ = ["ROWS"]
 
 
-def diff(a, n=1, axis=-1):
+def diff(a, n=1, axis=-1, prepend=None, append=None):
     """The differences of neighbours along an axis, n times."""
     if a.ndim == 0:
         refuse("np.diff needs an array with a dimension or more")
@@ -23,6 +24,10 @@ def diff(a, n=1, axis=-1):
     times = static(n)
     if times < 0:
         refuse("the order of a difference is 0 or more, not {}", times)
+    if prepend is not None:
+        a = concatenate((_edge(a, prepend, place), a), place)
+    if append is not None:
+        a = concatenate((a, _edge(a, append, place)), place)
     a = moveaxis(a, place, -1)
     for _ in static(range(times)):
         if a.dtype == np.bool_:
@@ -30,6 +35,13 @@ def diff(a, n=1, axis=-1):
         else:
             a = a[..., 1:] - a[..., :-1]
     return moveaxis(a, -1, place)
+
+
+def _edge(a, more, axis):
+    """What is put before or after an array: a number stands for one element along the axis."""
+    if np.ndim(more) > 0:
+        return more
+    return np.full((*a.shape[:axis], 1, *a.shape[axis + 1 :]), more)
 
 
 def ediff1d(ary):
@@ -104,8 +116,20 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return np.sum(d * (values[..., 1:] + values[..., :-1]) / 2.0, axis=-1)
 
 
-def interp(x, xp, fp, left=None, right=None):
+def interp(x, xp, fp, left=None, right=None, period=None):
     """The value at points, between given ones in proportion."""
+    if period is None:
+        return _interpolate(x, xp, fp, left, right)
+    require(period != 0, ValueError, "period must be a non-zero value")
+    length = abs(period)
+    inside = xp % length
+    order = np.argsort(inside)
+    xs, ys = inside[order], fp[order]
+    points = concatenate((xs[-1:] - length, xs, xs[:1] + length))
+    return _interpolate(x % length, points, concatenate((ys[-1:], ys, ys[:1])), None, None)
+
+
+def _interpolate(x, xp, fp, left, right):
     require_ndim(xp, 1, "np.interp")
     require_ndim(fp, 1, "np.interp")
     require(len(xp) == len(fp), ValueError, "fp and xp are not of the same length.")
@@ -215,11 +239,11 @@ def unwrap(p, discont=None, axis=-1, period=6.283185307179586):
 
 
 ROWS: Final[tuple[LibraryFunction, ...]] = (
-    row(diff, limits="No `prepend` and `append`; `n` is known at compile time."),
+    row(diff, limits="`n` is known at compile time."),
     row(ediff1d, limits="No `to_end` and `to_begin`."),
     row(gradient, limits="Several axes give a tuple."),
     row(trapezoid),
-    row(interp, limits="No `period`."),
+    row(interp),
     row(correlate),
     row(convolve),
     row(unwrap),

@@ -8,7 +8,7 @@ import numpy as np
 
 from whorl.kernels.language import static
 
-from .axes import as_rows, atleast_2d, moveaxis
+from .axes import atleast_2d, every_axis, moveaxis
 from .conditions import axis_of, refuse, refuse_complex, require, require_ndim
 from .library_function import LibraryFunction, row
 from .ordering import put_in_place
@@ -77,9 +77,9 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     """How many numbers are in each bin, and the edges of the bins."""
     flat = np.ravel(a)
     is_equal = np.ndim(bins) == 0
-    edges = histogram_bin_edges(a, bins, range) if is_equal else bins
+    edges = histogram_bin_edges(a, bins, range) if is_equal else np.asarray(bins)
     if not is_equal:
-        require_ndim(bins, 1, "the bins of np.histogram")
+        require_ndim(edges, 1, "the bins of np.histogram")
     n = len(edges) - 1
     if not is_equal:
         for i in np.arange(n):
@@ -119,11 +119,14 @@ def has_nan(a):
     return False
 
 
-def quantile_of(a, q):
+def quantile_of(a, q, method="linear"):
     """A quantile of numbers, between two of them in proportion; their order is changed."""
     n = len(a)
     place = q * (n - 1)
     low = int(np.floor(place))
+    if method != "linear":
+        place = _place_by(method, place, low)
+        low = int(np.floor(place))
     put_in_place(a, low)
     part = place - low
     first, second = a[low], a[low]
@@ -135,38 +138,71 @@ def quantile_of(a, q):
     return first + difference * part
 
 
-def quantile(a, q, axis=None, keepdims=False):
+def _place_by(method, place, low):
+    """Where a quantile is among the numbers in order, by the name of a method."""
+    high = low if place == low else low + 1
+    if method == "lower":
+        return float(low)
+    if method == "higher":
+        return float(high)
+    if method == "midpoint":
+        return 0.5 * (low + high)
+    return np.rint(place)
+
+
+def quantile(a, q, axis=None, keepdims=False, *, method="linear"):
     """The numbers below which given parts of all numbers are."""
-    axis, ndim = static(axis), a.ndim
+    axis, ndim, method = static(axis), a.ndim, static(method)
+    if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        refuse("np.quantile has no method {} in kernels", method)
     if np.ndim(q) > 1:
         refuse("the quantiles that are asked for are a number, or an array with one dimension")
     if axis is None:
         flat = np.ravel(a).copy()
-        result = _quantiles(np.reshape(flat, (1, flat.size)), q)
+        result = _quantiles(np.reshape(flat, (1, flat.size)), q, method)
         if np.ndim(q) == 0:
             return np.reshape(result, static((1,) * ndim)) if static(keepdims) else result[0, 0]
         if static(keepdims):
             return np.reshape(result, (result.size, *static((1,) * ndim)))
         return result[:, 0]
-    place = axis_of(a, axis)
-    result = _quantiles(_rows(a, place), q)
-    rest = moveaxis(a, place, -1).shape[:-1]
-    if static(keepdims):
-        rest = (*a.shape[:place], 1, *a.shape[place + 1 :])
-    if np.ndim(q) == 0:
-        return np.reshape(result, rest)
-    return np.reshape(result, (result.shape[0], *rest))
+    result = _quantiles(_rows(a, axis), q, method)
+    rest = _shape_without(a, axis, static(keepdims))
+    if np.ndim(q) > 0:
+        return np.reshape(result, (result.shape[0], *rest))
+    return result[0, 0] if len(rest) == 0 else np.reshape(result, rest)
 
 
 def _rows(a, axis):
-    """A copy whose rows are the array along an axis."""
-    source = moveaxis(a, axis, -1)
+    """A copy whose rows are the array along an axis, or along several together."""
+    ndim = a.ndim
+    axes = static(every_axis(axis, ndim))
+    count = len(axes)
+    source = moveaxis(a, axes, static(tuple(range(ndim - count, ndim))))
     result = np.empty(source.shape, a.dtype)
     result[...] = source
-    return as_rows(result)
+    length = 1
+    for each in source.shape[ndim - count :]:
+        length = length * each
+    rows = 1
+    for each in source.shape[: ndim - count]:
+        rows = rows * each
+    return np.reshape(result, (rows, length))
 
 
-def _quantiles(rows, q):
+def _shape_without(a, axis, keepdims):
+    """The shape without some axes, or with the length 1 there."""
+    ndim = a.ndim
+    axes = static(every_axis(axis, ndim))
+    shape = ()
+    for i in static(range(ndim)):
+        if i not in axes:
+            shape = (*shape, a.shape[i])
+        elif keepdims:
+            shape = (*shape, 1)
+    return shape
+
+
+def _quantiles(rows, q, method):
     kind = np.result_type(rows, q)
     wanted = np.full(1, q) if np.ndim(q) == 0 else np.array(q)
     require(rows.shape[1] > 0, IndexError, "an array without elements has no quantiles")
@@ -175,19 +211,19 @@ def _quantiles(rows, q):
     for i in range(len(wanted)):
         require(0 <= wanted[i] <= 1, ValueError, "Quantiles must be in the range [0, 1]")
         for j in range(rows.shape[0]):
-            result[i, j] = np.nan if has_nan(rows[j]) else quantile_of(rows[j], wanted[i])
+            result[i, j] = np.nan if has_nan(rows[j]) else quantile_of(rows[j], wanted[i], method)
     return result
 
 
-def percentile(a, q, axis=None, keepdims=False):
+def percentile(a, q, axis=None, keepdims=False, *, method="linear"):
     """The numbers below which given percentages of all numbers are."""
     if np.ndim(q) == 0:
         require(0 <= q <= 100, ValueError, "Percentiles must be in the range [0, 100]")
-        return quantile(a, q / 100, axis, keepdims)
+        return quantile(a, q / 100, axis, keepdims, method=method)
     wanted = np.array(q) / 100
     for i in range(len(wanted)):
         require(0 <= wanted[i] <= 1, ValueError, "Percentiles must be in the range [0, 100]")
-    return quantile(a, wanted, axis, keepdims)
+    return quantile(a, wanted, axis, keepdims, method=method)
 
 
 def _median_of(a):
@@ -215,20 +251,20 @@ def median(a, axis=None, keepdims=False):
         if static(keepdims):
             return np.full(static((1,) * ndim), result, kind)
         return np.float32(result) if kind == np.float32 else np.float64(result)
-    place = axis_of(a, axis)
-    rows = _rows(a, place)
+    rows = _rows(a, axis)
     result = np.empty(rows.shape[0], kind)
     for i in range(rows.shape[0]):
         result[i] = _median_of(rows[i])
-    rest = moveaxis(a, place, -1).shape[:-1]
-    if static(keepdims):
-        rest = (*a.shape[:place], 1, *a.shape[place + 1 :])
-    return np.reshape(result, rest)
+    rest = _shape_without(a, axis, static(keepdims))
+    return result[0] if len(rest) == 0 else np.reshape(result, rest)
 
 
-def average(a, axis=None, weights=None, keepdims=False):
-    """The mean, or the mean by weights."""
+def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    """The mean, or the mean by weights; with `returned`, and the sums of the weights."""
     if weights is None:
+        if static(returned):
+            sums = np.sum(np.ones(a.shape), axis=axis, keepdims=keepdims)
+            return np.mean(a, axis=axis, keepdims=keepdims), sums
         return np.mean(a, axis=axis, keepdims=keepdims)
     if np.ndim(weights) == a.ndim:
         factors = weights
@@ -243,7 +279,46 @@ def average(a, axis=None, weights=None, keepdims=False):
     products = a * factors
     sums = np.sum(factors + np.zeros(a.shape, factors.dtype), axis=axis, keepdims=keepdims)
     require(np.all(sums != 0), ZeroDivisionError, "Weights sum to zero, can't be normalized")
-    return np.sum(products, axis=axis, keepdims=keepdims) / sums
+    result = np.sum(products, axis=axis, keepdims=keepdims) / sums
+    if static(returned):
+        return result, sums
+    return result
+
+
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    """How many points are in each cell of a grid, and the edges along both axes."""
+    require(len(x) == len(y), ValueError, "x and y must have the same length.")
+    x_edges = _edges_along(x, bins, range, 0)
+    y_edges = _edges_along(y, bins, range, 1)
+    counts = np.zeros((len(x_edges) - 1, len(y_edges) - 1))
+    for i in np.arange(len(x)):
+        row, column = _bin_between(x[i], x_edges), _bin_between(y[i], y_edges)
+        if row >= 0 and column >= 0:
+            counts[row, column] += 1.0 if weights is None else weights[i]
+    if static(density):
+        areas = np.diff(x_edges)[:, np.newaxis] * np.diff(y_edges)
+        return counts / areas / np.sum(counts), x_edges, y_edges
+    return counts, x_edges, y_edges
+
+
+def _edges_along(x, bins, range, axis):
+    """The edges of the bins along one of two axes."""
+    if isinstance(bins, (tuple, list)) and len(bins) == 2:
+        own = bins[axis]
+    else:
+        own = bins
+    limits = None if range is None else range[axis]
+    if np.ndim(own) == 0:
+        return histogram_bin_edges(x, own, limits)
+    return np.asarray(own, np.float64)
+
+
+def _bin_between(x, edges):
+    """The number of the bin between edges that a number is in; -1 if it is in none."""
+    last = len(edges) - 1
+    if not edges[0] <= x <= edges[last]:
+        return -1
+    return min(int(np.searchsorted(edges, x, "right")) - 1, last - 1)
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None):
@@ -279,15 +354,16 @@ def corrcoef(x, y=None, rowvar=True):
     return np.clip(result, -1, 1)
 
 
-_LINEAR = "Linear interpolation: no `method`. One axis or all."
+_LINEAR = "`method` by its name: linear, lower, higher, midpoint or nearest. Weights are not known."
 ROWS: Final[tuple[LibraryFunction, ...]] = (
     row(bincount),
     row(histogram_bin_edges, limits="A number of bins."),
     row(histogram, limits="A number of bins, or their edges; no names of rules."),
     row(quantile, limits=_LINEAR),
     row(percentile, limits=_LINEAR),
-    row(median, limits="One axis or all."),
-    row(average, limits="No `returned`."),
+    row(median),
+    row(average),
+    row(histogram2d, limits="Bins as an int, as edges, or as two of these in a tuple."),
     row(cov, limits="No `fweights`, `aweights` and `dtype`; of a matrix with one row, a matrix."),
     row(corrcoef, limits="No `dtype`."),
 )

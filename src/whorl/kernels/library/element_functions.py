@@ -17,9 +17,14 @@ __all__ = ["ROWS"]
 def round(a, decimals=0):
     """The number with so many decimals; halves go to the even neighbour."""
     kind = np.result_type(a)
-    digits = static(decimals)
     if kind.kind == "c":
-        refuse("complex numbers are not rounded here", remedy="Round x.real and x.imag.")
+        return _rounded(a.real, decimals) + 1j * _rounded(a.imag, decimals)
+    return _rounded(a, decimals)
+
+
+def _rounded(a, decimals):
+    kind = np.result_type(a)
+    digits = static(decimals)
     if kind.kind != "f":
         if digits >= 0:
             return kind.type(a)
@@ -47,6 +52,16 @@ def clip(a, a_min=None, a_max=None, *, min=None, max=None):
 def clip_method(a, min=None, max=None):
     """The number, or the bound that it is beyond."""
     return clip(a, min, max)
+
+
+def iscomplex(x):
+    """Whether the imaginary part is not zero."""
+    return np.imag(x) != 0
+
+
+def isreal(x):
+    """Whether the imaginary part is zero."""
+    return np.imag(x) == 0
 
 
 def fix(x):
@@ -169,6 +184,8 @@ ROWS: Final[tuple[LibraryFunction, ...]] = (
     ),
     row(clip, elementwise=True),
     method_row(clip_method, "clip", elementwise=True),
+    row(iscomplex, elementwise=True),
+    row(isreal, elementwise=True),
     row(fix, elementwise=True),
     row(nan_to_num, elementwise=True, limits="No `copy`: always a new array."),
     row(heaviside, elementwise=True),

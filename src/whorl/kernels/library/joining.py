@@ -18,9 +18,10 @@ __all__ = ["ROWS", "concatenate"]
 def concatenate(arrays, axis=0, dtype=None):
     """Arrays one after the other along an axis."""
     axis = static(axis)
+    every = _mapped(np.asarray, arrays)
     if axis is None:
-        return _joined(_mapped(np.ravel, arrays), 0, dtype)
-    return _joined(arrays, axis, dtype)
+        return _joined(_mapped(np.ravel, every), 0, dtype)
+    return _joined(every, axis, dtype)
 
 
 def _joined(arrays, axis, dtype):
@@ -63,6 +64,7 @@ def stack(arrays, axis=0, dtype=None):
     """Arrays of one shape along a new axis."""
     if len(arrays) == 0:
         refuse("there is no array to stack")
+    arrays = _mapped(np.asarray, arrays)
     ndim = np.ndim(arrays[0]) + 1
     place = static(axis)
     if not -ndim <= place < ndim:
@@ -78,27 +80,50 @@ def stack(arrays, axis=0, dtype=None):
 
 def hstack(tup, dtype=None):
     """Arrays beside each other: along the second axis, or the first of those with one."""
-    parts = _mapped(atleast_1d, tup)
+    parts = _mapped(atleast_1d, _mapped(np.asarray, tup))
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype)
 
 
 def vstack(tup, dtype=None):
     """Arrays below each other: along the first axis."""
-    return concatenate(_mapped(atleast_2d, tup), 0, dtype)
+    return concatenate(_mapped(atleast_2d, _mapped(np.asarray, tup)), 0, dtype)
 
 
 def dstack(tup):
     """Arrays behind each other: along the third axis."""
-    return concatenate(_mapped(atleast_3d, tup), 2)
+    return concatenate(_mapped(atleast_3d, _mapped(np.asarray, tup)), 2)
 
 
 def column_stack(tup):
     """Arrays as the columns of a matrix."""
     columns = ()
     for each in tup:
-        one = atleast_1d(each)
+        one = atleast_1d(np.asarray(each))
         columns = (*columns, one[:, np.newaxis] if one.ndim == 1 else one)
     return concatenate(columns, 1)
+
+
+def block(arrays):
+    """Arrays in a list beside each other, or in a list of lists as the blocks of a matrix."""
+    if not isinstance(arrays[0], list):
+        return concatenate(_mapped(atleast_1d, _mapped(np.asarray, arrays)), -1)
+    rows = ()
+    for line in arrays:
+        rows = (*rows, concatenate(_mapped(atleast_2d, _mapped(np.asarray, line)), -1))
+    return concatenate(rows, -2)
+
+
+def resize(a, new_shape):
+    """The elements in order in another shape, from the begin again where there are too few."""
+    flat = np.ravel(a)
+    result = np.empty(new_shape, a.dtype)
+    target, n = np.ravel(result), flat.size
+    if n == 0:
+        result[...] = 0
+    for i in range(target.size):
+        if n > 0:
+            target[i] = flat[i % n]
+    return result
 
 
 def append(arr, values, axis=None):
@@ -241,6 +266,8 @@ ROWS: Final[tuple[LibraryFunction, ...]] = (
     row(dstack, limits=_OF_A_TUPLE),
     row(column_stack, limits=_OF_A_TUPLE),
     row(append),
+    row(block, limits="Of a list, or of a list of lists, that is written out."),
+    row(resize),
     row(roll),
     row(repeat, method=True),
     row(tile),

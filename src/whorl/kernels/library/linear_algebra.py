@@ -47,9 +47,18 @@ def _is_complex(dtype):
 
 
 def _require_square(a, name):
-    require_ndim(a, 2, name)
+    if a.ndim < 2:
+        refuse("{} is for matrices, not for arrays with {} dimensions", name, a.ndim)
     text = "Last 2 dimensions of the array must be square"
-    require(a.shape[0] == a.shape[1], LinAlgError, text)
+    require(a.shape[-2] == a.shape[-1], LinAlgError, text)
+
+
+def _stacked(a):
+    """A stack of matrices, however many axes it has, as one with three."""
+    count, ndim = 1, a.ndim
+    for extent in a.shape[: ndim - 2]:
+        count = count * extent
+    return np.reshape(a, (count, a.shape[-2], a.shape[-1]))
 
 
 def _by_columns(a, kind):
@@ -63,10 +72,16 @@ def _by_columns(a, kind):
 
 
 def solve(a, b):
-    """The solution of linear equations."""
+    """The solution of linear equations, or of those of each matrix in a stack."""
     _require_square(a, "np.linalg.solve")
+    if a.ndim > 2:
+        return _solve_each(a, b)
+    return _solution(a, b)
+
+
+def _solution(a, b):
     if b.ndim not in (1, 2):
-        refuse("np.linalg.solve is for a right side with one or two dimensions here")
+        refuse("np.linalg.solve of one matrix has a right side with one or two dimensions here")
     n = a.shape[0]
     require(b.shape[0] == n, ValueError, "{} equations and a right side of {} rows", n, b.shape[0])
     together = np.result_type(a, b)
@@ -88,11 +103,43 @@ def solve(a, b):
     return np.ascontiguousarray(x.T)
 
 
+def _solve_each(a, b):
+    """The solutions for each matrix of a stack: with one right side for all, or one for each."""
+    n, given = a.ndim, np.result_type(a, b)
+    if b.ndim not in (1, n):
+        refuse("np.linalg.solve of a stack has one vector for all, or a stack of the same shape")
+    matrices = _stacked(a)
+    columns = 1 if b.ndim == 1 else b.shape[-1]
+    result = np.empty((matrices.shape[0], a.shape[-1], columns), static(_inexact(given)))
+    if b.ndim == 1:
+        for i in range(matrices.shape[0]):
+            result[i, :, 0] = _solution(matrices[i], b)
+        return np.reshape(result, a.shape[:-1])
+    for axis in static(range(n - 2)):
+        require(a.shape[axis] == b.shape[axis], ValueError,
+                "stacks with {} and {} matrices", a.shape[axis], b.shape[axis])  # fmt: skip
+    sides = _stacked(b)
+    for i in range(matrices.shape[0]):
+        result[i] = _solution(matrices[i], sides[i])
+    return np.reshape(result, (*a.shape[:-1], columns))
+
+
 def inv(a):
-    """The inverse of a matrix."""
+    """The inverse of a matrix, or of each in a stack."""
     _require_square(a, "np.linalg.inv")
     given = a.dtype
-    return solve(a, np.eye(a.shape[0], dtype=static(_inexact(given))))
+    if a.ndim > 2:
+        matrices = _stacked(a)
+        result = np.empty(matrices.shape, static(_inexact(given)))
+        for i in range(matrices.shape[0]):
+            result[i] = _inverse(matrices[i])
+        return np.reshape(result, a.shape)
+    return _inverse(a)
+
+
+def _inverse(a):
+    given = a.dtype
+    return _solution(a, np.eye(a.shape[0], dtype=static(_inexact(given))))
 
 
 def _pivot(pivots, i):
@@ -120,8 +167,18 @@ def _factors(a):
 
 
 def det(a):
-    """The determinant of a matrix."""
+    """The determinant of a matrix, or of each in a stack."""
     _require_square(a, "np.linalg.det")
+    if a.ndim > 2:
+        matrices, given = _stacked(a), a.dtype
+        results = np.empty(matrices.shape[0], static(_inexact(given)))
+        for i in range(matrices.shape[0]):
+            results[i] = _determinant(matrices[i])
+        return np.reshape(results, a.shape[:-2])
+    return _determinant(a)
+
+
+def _determinant(a):
     factors, sign = _factors(a)
     result = factors.dtype.type(sign)
     for i in range(a.shape[0]):
@@ -131,6 +188,7 @@ def det(a):
 
 def slogdet(a):
     """The sign of the determinant of a matrix, and the logarithm of its size."""
+    require_ndim(a, 2, "np.linalg.slogdet")
     _require_square(a, "np.linalg.slogdet")
     factors, swaps = _factors(a)
     kind = factors.dtype
@@ -150,6 +208,7 @@ def slogdet(a):
 
 def matrix_power(a, n):
     """A matrix times itself; with a negative power, its inverse."""
+    require_ndim(a, 2, "np.linalg.matrix_power")
     _require_square(a, "np.linalg.matrix_power")
     kind = a.dtype
     if a.dtype.kind in ("f", "c"):
@@ -174,16 +233,26 @@ def matrix_power(a, n):
 def cholesky(a):
     """The lower triangular matrix whose product with its own transposed matrix is `a`."""
     _require_square(a, "np.linalg.cholesky")
-    n = a.shape[0]
     given = a.dtype
     kind = static(_inexact(given))
-    result = np.empty((n, n), kind)
-    result[:] = a
-    if n > 0:  # by columns, the lower triangle is the upper one of the transposed matrix
-        info = lapack(static(_named(kind, "potrf")), "U", n, result, n)
+    if a.ndim > 2:
+        matrices = _stacked(a)
+        results = np.empty(matrices.shape, kind)
+        for i in range(matrices.shape[0]):
+            results[i] = _lower(matrices[i], kind)
+        return np.reshape(results, a.shape)
+    return _lower(a, kind)
+
+
+def _lower(a, kind):
+    n = a.shape[0]
+    work = _by_columns(a, kind)
+    if n > 0:
+        info = lapack(static(_named(kind, "potrf")), "L", n, work, n)
         require(info == 0, LinAlgError, "Matrix is not positive definite")
+    result = np.zeros((n, n), kind)
     for i in range(n):
-        result[i, i + 1 :] = 0
+        result[i, : i + 1] = work[: i + 1, i]
     return result
 
 
@@ -247,6 +316,7 @@ def _eigen(a, uplo, vectors):
 
 def eigh(a, UPLO="L"):
     """Eigenvalues and eigenvectors of a symmetric matrix."""
+    require_ndim(a, 2, "np.linalg.eigh")
     _require_square(a, "np.linalg.eigh")
     values, vectors = _eigen(a, static(UPLO), True)
     return values, np.ascontiguousarray(vectors.T)
@@ -254,25 +324,25 @@ def eigh(a, UPLO="L"):
 
 def eigvalsh(a, UPLO="L"):
     """Eigenvalues of a symmetric matrix."""
+    require_ndim(a, 2, "np.linalg.eigvalsh")
     _require_square(a, "np.linalg.eigvalsh")
     return _eigen(a, static(UPLO), False)[0]
 
 
 def _singular(a, job):
-    """Singular values and vectors. By columns it is the transposed matrix, so the left vectors are
-    where LAPACK leaves the right ones."""
+    """Singular values and vectors, as the rows of the left side and the columns of the right one:
+    by columns, as LAPACK leaves them."""
     require_ndim(a, 2, "np.linalg.svd")
     m, n = a.shape
     k = min(m, n)
     given = a.dtype
     kind = static(_inexact(given))
     real = static(_real(kind))
-    work = np.empty((m, n), kind)
-    work[:] = a
+    work = _by_columns(a, kind)
     values = np.empty(k, real)
     rows = m if job == "A" else k
     columns = n if job == "A" else k
-    left, right = np.zeros((m, rows), kind), np.zeros((columns, n), kind)
+    left, right = np.zeros((rows, m), kind), np.zeros((n, columns), kind)
     if k == 0:
         for i in range(rows):
             left[i, i] = 1
@@ -286,10 +356,12 @@ def _singular(a, job):
     if static(_is_complex(kind)):
         more = np.empty(max(5 * k * k + 7 * k, 2 * most * k + 2 * k * k + k), real)
         info = lapack(
-            name, job, n, m, work, n, values, right, n, left, rows, space, size, more, numbers
+            name, job, m, n, work, m, values, left, m, right, columns, space, size, more, numbers
         )
     else:
-        info = lapack(name, job, n, m, work, n, values, right, n, left, rows, space, size, numbers)
+        info = lapack(
+            name, job, m, n, work, m, values, left, m, right, columns, space, size, numbers
+        )
     require(info == 0, LinAlgError, "SVD did not converge")
     return left, values, right
 
@@ -298,7 +370,8 @@ def svd(a, full_matrices=True, compute_uv=True):
     """Singular values of a matrix, with the vectors on its left and right."""
     if not static(compute_uv):
         return svdvals(a)
-    return _singular(a, static("A" if full_matrices else "S"))
+    left, values, right = _singular(a, static("A" if full_matrices else "S"))
+    return np.ascontiguousarray(left.T), values, np.ascontiguousarray(right.T)
 
 
 def svdvals(a):
@@ -306,24 +379,76 @@ def svdvals(a):
     return _singular(a, "N")[1]
 
 
+def cond(x, p=None):
+    """The condition number of a matrix: the norm of it times that of its inverse."""
+    p = static(p)
+    if p is None or p in (2, -2):
+        values = svdvals(x)
+        return values[-1] / values[0] if p == -2 else values[0] / values[-1]
+    return norm(x, p) * norm(inv(x), p)
+
+
+def multi_dot(arrays):
+    """The product of several matrices, from left to right."""
+    result, n = arrays[0], len(arrays)
+    for i in static(range(1, n)):
+        result = result @ arrays[i]
+    return result
+
+
+def _eigen_of_any(a, job):
+    """Eigenvalues of a matrix, and the eigenvectors as rows."""
+    require_ndim(a, 2, "np.linalg.eig")
+    _require_square(a, "np.linalg.eig")
+    n = a.shape[0]
+    given = a.dtype
+    kind = static(_inexact(given))
+    work, vectors = _by_columns(a, kind), np.empty((n if job == "V" else 1, n), kind)
+    values, spare = np.empty(n, kind), np.empty((1, 1), kind)
+    size = 68 * n + 1
+    space, more = np.empty(size, kind), np.zeros(2 * n, static(_real(kind)))
+    name = static(_named(kind, "geev"))
+    info = 0
+    if n > 0:
+        if static(_is_complex(kind)):
+            info = lapack(
+                name, "N", job, n, work, n, values, spare, 1, vectors, n, space, size, more
+            )
+        else:
+            info = lapack(
+                name, "N", job, n, work, n, values, more, spare, 1, vectors, n, space, size
+            )
+            require(np.all(more[:n] == 0), ValueError,
+                    "some eigenvalues are complex: pass a.astype(np.complex128)")  # fmt: skip
+    require(info == 0, LinAlgError, "Eigenvalues did not converge")
+    return values, vectors
+
+
+def eig(a):
+    """Eigenvalues and eigenvectors of a matrix."""
+    values, vectors = _eigen_of_any(a, "V")
+    return values, np.ascontiguousarray(vectors.T)
+
+
+def eigvals(a):
+    """Eigenvalues of a matrix."""
+    return _eigen_of_any(a, "N")[0]
+
+
 def matrix_rank(A, tol=None):
     """How many singular values are larger than a tolerance."""
     values = svdvals(A)
-    limit = tol
-    if static(tol is None):
-        real = values.dtype.type
-        most = np.max(values) if values.size > 0 else real(0)
-        limit = most * max(A.shape[0], A.shape[1]) * np.finfo(real).eps
+    real = values.dtype.type
+    most = np.max(values) if values.size > 0 else real(0)
+    limit = most * max(A.shape[0], A.shape[1]) * np.finfo(real).eps if tol is None else tol
     return np.count_nonzero(values > limit)
 
 
 def pinv(a, rcond=None):
     """The pseudo-inverse of a matrix."""
-    left, values, right = _singular(a, "S")
+    left, values, right = svd(a, False)
     real = values.dtype.type
-    cut = rcond
-    if static(rcond is None):
-        cut = max(a.shape[0], a.shape[1]) * np.finfo(real).eps
+    cut = max(a.shape[0], a.shape[1]) * np.finfo(real).eps if rcond is None else rcond
     most = np.max(values) if values.size > 0 else real(0)
     scaled = np.empty((right.shape[1], right.shape[0]), right.dtype)
     for i in range(values.size):
@@ -343,11 +468,9 @@ def lstsq(a, b, rcond=None):
     require(b.shape[0] == m, LinAlgError, "Incompatible dimensions")
     together = np.result_type(a, b)
     kind = static(_inexact(together))
-    left, values, right = _singular(np.asarray(a, kind), "S")
+    left, values, right = svd(np.asarray(a, kind), False)
     real = values.dtype.type
-    cut = rcond
-    if static(rcond is None):
-        cut = max(m, n) * np.finfo(real).eps
+    cut = max(m, n) * np.finfo(real).eps if rcond is None else rcond
     most = np.max(values) if values.size > 0 else real(0)
     rank = 0
     for i in range(values.size):
@@ -450,15 +573,23 @@ def norm(x, ord=None, axis=None, keepdims=False):
 
 
 ROWS: Final[tuple[LibraryFunction, ...]] = (
-    row(solve, "linalg.solve", limits="No stacks of matrices."),
-    row(inv, "linalg.inv", limits="No stacks of matrices."),
-    row(det, "linalg.det", limits="No stacks of matrices."),
+    row(solve, "linalg.solve", limits="Of a stack: one vector, or a stack as large."),
+    row(inv, "linalg.inv"),
+    row(det, "linalg.det"),
     row(slogdet, "linalg.slogdet", limits="No stacks of matrices; the result is a tuple."),
     row(matrix_power, "linalg.matrix_power", limits="No stacks of matrices."),
-    row(cholesky, "linalg.cholesky", limits="No stacks of matrices, no `upper`."),
+    row(cholesky, "linalg.cholesky", limits="No `upper`."),
     row(qr, "linalg.qr", limits="No stacks of matrices, no mode `raw`; the result is a tuple."),
     row(eigh, "linalg.eigh", limits="No stacks of matrices; the result is a tuple."),
     row(eigvalsh, "linalg.eigvalsh", limits="No stacks of matrices."),
+    row(
+        eig,
+        "linalg.eig",
+        limits="No stacks. Of real matrices real numbers, or a ValueError.",
+    ),
+    row(eigvals, "linalg.eigvals", limits="As `np.linalg.eig`."),
+    row(cond, "linalg.cond", limits="No stacks of matrices."),
+    row(multi_dot, "linalg.multi_dot", limits="From left to right; no `out`."),
     row(svd, "linalg.svd", limits="No stacks, no `hermitian`; the result is a tuple."),
     row(svdvals, "linalg.svdvals", limits="No stacks of matrices."),
     row(matrix_rank, "linalg.matrix_rank", limits="No stacks, no `hermitian` and `rtol`."),

@@ -8,7 +8,7 @@ import numpy as np
 
 from whorl.kernels.language import static
 
-from .axes import moveaxis
+from .axes import expand_dims, moveaxis
 from .conditions import axis_of, refuse, require, require_ndim
 from .library_function import LibraryFunction, row
 
@@ -119,13 +119,18 @@ def inner(a, b):
 
 
 def kron(a, b):
-    """A matrix of the second array times each element of the first."""
-    if a.ndim != b.ndim or a.ndim > 2:
-        refuse("np.kron is for two arrays with one dimension, or two with two")
-    if a.ndim == 1:
-        return np.ravel(a[:, np.newaxis] * b[np.newaxis, :])
-    products = a[:, np.newaxis, :, np.newaxis] * b[np.newaxis, :, np.newaxis, :]
-    return np.reshape(products, (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]))
+    """An array of the second array times each element of the first."""
+    missing, ndim = b.ndim - a.ndim, max(a.ndim, b.ndim)
+    for _ in static(range(missing)):
+        a = a[np.newaxis]
+    for _ in static(range(-missing)):
+        b = b[np.newaxis]
+    shape = ()
+    for axis in static(range(ndim)):
+        shape = (*shape, a.shape[axis] * b.shape[axis])
+    left = expand_dims(a, static(tuple(range(1, 2 * ndim, 2))))
+    right = expand_dims(b, static(tuple(range(0, 2 * ndim, 2))))
+    return np.reshape(left * right, shape)
 
 
 def cross(a, b, axis=-1):
@@ -150,6 +155,16 @@ def vander(x, N=None, increasing=False):
         for j in range(columns):
             result[i, j if static(increasing) else columns - 1 - j] = power
             power = power * x[i]
+    return result
+
+
+def indices(dimensions, dtype=np.int64):
+    """The indices of the elements of an array, along each of its axes."""
+    ndim = len(dimensions)
+    result = np.empty((ndim, *dimensions), dtype)
+    for axis in static(range(ndim)):
+        target = moveaxis(result[axis], axis, -1)
+        target[...] = np.arange(dimensions[axis])
     return result
 
 
@@ -186,8 +201,9 @@ ROWS: Final[tuple[LibraryFunction, ...]] = (
     row(fill_diagonal, limits="Two or three dimensions; no `wrap`."),
     row(trace, method=True),
     row(inner, limits="Up to two dimensions."),
-    row(kron, limits="Two arrays with one dimension, or two with two."),
+    row(kron),
     row(cross, limits="Vectors with 3 components; no `axisa`, `axisb` and `axisc`."),
     row(vander),
+    row(indices, limits="No `sparse`."),
     row(meshgrid, limits="Of arrays with one dimension; a tuple of copies; no `sparse`."),
 )

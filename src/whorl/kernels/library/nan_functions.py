@@ -125,8 +125,15 @@ def nanstd(a, axis=None, dtype=None, ddof=0, keepdims=False):
 
 def nanquantile(a, q, axis=None):
     """The number below which a part of all numbers is, those that are NaN aside."""
+    if np.ndim(q) == 1:
+        for i in range(len(q)):
+            require(0 <= q[i] <= 1, ValueError, "Quantiles must be in the range [0, 1]")
+        return _several(a, q, axis)
+    return _one_quantile(a, q, static(axis))
+
+
+def _one_quantile(a, q, axis):
     require(0 <= q <= 1, ValueError, "Quantiles must be in the range [0, 1]")
-    axis = static(axis)
     if axis is None:
         return _quantile_of(np.ravel(a), q)
     place = axis_of(a, axis)
@@ -135,6 +142,17 @@ def nanquantile(a, q, axis=None):
     for i in range(rows.shape[0]):
         result[i] = _quantile_of(rows[i], q)
     return np.reshape(result, moveaxis(a, place, -1).shape[:-1])
+
+
+def _several(a, q, axis):
+    """The same for several quantiles, along a new first axis."""
+    first = _one_quantile(a, 0.5, static(axis))
+    shape = () if np.ndim(first) == 0 else first.shape
+    kind = a.dtype if a.dtype.kind == "f" else np.dtype(np.float64)
+    result = np.empty((len(q), *shape), kind)
+    for i in range(len(q)):
+        result[i] = _one_quantile(a, q[i], static(axis))
+    return result
 
 
 def _quantile_of(a, q):
@@ -146,7 +164,8 @@ def _quantile_of(a, q):
 
 def nanpercentile(a, q, axis=None):
     """The number below which a percentage of all numbers is, those that are NaN aside."""
-    require(0 <= q <= 100, ValueError, "Percentiles must be in the range [0, 100]")
+    if np.ndim(q) == 0:
+        require(0 <= q <= 100, ValueError, "Percentiles must be in the range [0, 100]")
     return nanquantile(a, q / 100, axis)
 
 
@@ -155,7 +174,7 @@ def nanmedian(a, axis=None):
     return nanquantile(a, 0.5, axis)
 
 
-_ONE = "One quantile at a time; one axis or all; no `keepdims`."
+_ONE = "One axis or all; no `keepdims` and `method`."
 ROWS: Final[tuple[LibraryFunction, ...]] = (
     row(nansum),
     row(nanprod),

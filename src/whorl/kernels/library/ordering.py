@@ -316,6 +316,7 @@ def searchsorted(a, v, side="left", sorter=None):
 
 def digitize(x, bins, right=False):
     """The number of the bin that each number is in."""
+    bins = np.asarray(bins)
     require_ndim(bins, 1, "the bins of np.digitize")
     n = len(bins)
     is_down = n > 1 and bins[0] > bins[n - 1]

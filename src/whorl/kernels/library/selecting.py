@@ -79,29 +79,36 @@ def unravel_index(indices, shape):
     return _unravelled(indices, shape)
 
 
-def _wrapped(place, length):
+def _wrapped(place, length, mode="raise"):
+    if mode == "clip":
+        return min(max(place, 0), length - 1)
+    if mode == "wrap":
+        return place % length
     require(-length <= place < length, IndexError,
             "index {} is out of bounds for axis 0 with size {}", place, length)  # fmt: skip
     return place + length if place < 0 else place
 
 
-def take(a, indices, axis=None):
+def take(a, indices, axis=None, *, mode="raise"):
     """The elements at some places, or the parts along an axis."""
-    axis = static(axis)
+    axis, mode = static(axis), static(mode)
+    if mode not in ("raise", "clip", "wrap"):
+        refuse("mode is 'raise', 'clip' or 'wrap', not {}", mode)
     source = np.ravel(a) if axis is None else moveaxis(a, axis_of(a, axis), 0)
     length = source.shape[0]
     if np.ndim(indices) == 0:
-        return source[_wrapped(indices, length)]
+        return source[_wrapped(indices, length, mode)]
     places = np.ravel(indices)
+    require(length > 0 or places.size == 0, IndexError,
+            "cannot do a non-empty take from an empty axes.")  # fmt: skip
     result = np.empty((places.size, *source.shape[1:]), a.dtype)
     for i in range(places.size):
-        result[i] = source[_wrapped(places[i], length)]
+        result[i] = source[_wrapped(places[i], length, mode)]
     shaped = np.reshape(result, indices.shape + source.shape[1:])
     if axis is None or axis_of(a, axis) == 0:
         return shaped
-    if indices.ndim != 1:
-        refuse("np.take along an axis takes places with one dimension, not {}", indices.ndim)
-    return moveaxis(shaped, 0, axis_of(a, axis))
+    first, count = axis_of(a, axis), indices.ndim
+    return moveaxis(shaped, static(tuple(range(count))), static(tuple(range(first, first + count))))
 
 
 def put(a, ind, v):
@@ -208,7 +215,10 @@ def insert(arr, obj, values, axis=None):
     source = np.ravel(arr) if axis is None else moveaxis(arr, axis_of(arr, axis), 0)
     length = source.shape[0]
     if np.ndim(obj) != 0:
-        refuse("np.insert puts something in at one place", remedy="Insert one after the other.")
+        result = _with_several(source, np.asarray(obj), values)
+        if axis is None:
+            return result
+        return moveaxis(result, 0, axis_of(arr, axis))
     require(-length <= obj <= length, IndexError,
             "index {} is out of bounds for axis 0 with size {}", obj, length)  # fmt: skip
     place = obj + length if obj < 0 else obj
@@ -222,6 +232,63 @@ def insert(arr, obj, values, axis=None):
     if axis is None:
         return result
     return moveaxis(result, 0, axis_of(arr, axis))
+
+
+def _with_several(source, places, values):
+    """An array with more elements put in before several places."""
+    length, more = source.shape[0], len(places)
+    if np.ndim(values) > 0 and source.ndim != 1:
+        refuse("np.insert at several places of an axis puts in a number")
+    order = np.argsort(places)
+    is_new = np.zeros(length + more, np.bool_)
+    result = np.empty((length + more, *source.shape[1:]), source.dtype)
+    for i in range(more):
+        here = places[order[i]]
+        require(-length <= here <= length, IndexError,
+                "index {} is out of bounds for axis 0 with size {}", here, length)  # fmt: skip
+        to = (here + length if here < 0 else here) + i
+        is_new[to] = True
+        result[to] = values if np.ndim(values) == 0 else values[order[i] % len(values)]
+    count = 0
+    for i in range(length + more):
+        if not is_new[i]:
+            result[i] = source[count]
+            count += 1
+    return result
+
+
+def choose(a, choices):
+    """From one of several arrays or numbers, whose number an array has, element by element."""
+    n = len(choices)
+    require(np.all((a >= 0) & (a < n)), ValueError, "invalid entry in choice array")
+    result = np.where(a == n - 1, choices[n - 1], choices[n - 1])
+    for i in static(range(n - 2, -1, -1)):
+        result = np.where(a == i, choices[i], result)
+    return result
+
+
+def ix_(*args):
+    """Places along each axis, so that together they index the product of all."""
+    results, n = (), len(args)
+    for axis in static(range(n)):
+        places = np.flatnonzero(args[axis]) if args[axis].dtype == np.bool_ else args[axis]
+        shape = ()
+        for other in static(range(n)):
+            shape = (*shape, len(places) if other == axis else 1)
+        results = (*results, np.reshape(places, shape))
+    return results
+
+
+def trim_zeros(filt, trim="fb"):
+    """The array with one dimension without zeros at its ends: a view."""
+    begin, end = 0, len(filt)
+    if static("f" in trim.lower()):
+        while begin < end and filt[begin] == 0:
+            begin += 1
+    if static("b" in trim.lower()):
+        while end > begin and filt[end - 1] == 0:
+            end -= 1
+    return filt[begin:end]
 
 
 def select(condlist, choicelist, default=0):
@@ -257,14 +324,17 @@ ROWS: Final[tuple[LibraryFunction, ...]] = (
     row(nonzero, method=True),
     row(argwhere),
     row(unravel_index, limits="No `order`."),
-    row(take, method=True, limits="No `mode`: a place out of bounds raises IndexError."),
+    row(take, method=True, limits="`mode` by its name; no `out`."),
     row(put, method=True, limits="No `mode`; up to 3 dimensions."),
     row(compress),
     method_row(_compressed, "compress"),
     row(extract),
     row(take_along_axis, limits="One or two dimensions."),
     row(delete, limits="Places as an int, or as an array or tuple of ints."),
-    row(insert, limits="At one place."),
+    row(insert, limits="At several places: numbers."),
+    row(choose, limits="Of a list that is written out; no `mode`."),
+    row(ix_),
+    row(trim_zeros, limits="One dimension."),
     row(select, limits="Of lists that are written out."),
     row(isin, limits="No `assume_unique` and `kind`."),
 )

@@ -29,6 +29,16 @@ def polyval(p, x):
     return result
 
 
+def polyfit(x, y, deg):
+    """The polynomial of a degree with the least squares from points, its highest power first."""
+    left = np.vander(np.asarray(x, np.float64), deg + 1)
+    scale = np.sqrt(np.sum(left * left, axis=0))
+    left = left / scale
+    limit = len(x) * np.finfo(np.float64).eps
+    solution = np.linalg.lstsq(left, np.asarray(y, np.float64), limit)[0]
+    return solution / scale if np.ndim(y) == 1 else solution / scale[:, np.newaxis]
+
+
 def logspace(start, stop, num=50, endpoint=True, base=10.0):
     """Powers whose exponents are equally far apart."""
     return np.power(base, np.linspace(start, stop, num, endpoint))
@@ -107,8 +117,8 @@ def _widths(pad_width, ndim):
 def pad(array, pad_width, mode="constant", *, constant_values=0):
     """The array with more elements at its edges."""
     mode, ndim = static(mode), array.ndim
-    if mode not in ("constant", "edge", "wrap", "reflect"):
-        refuse("mode is 'constant', 'edge', 'wrap' or 'reflect', not {}", mode)
+    if mode not in ("constant", "edge", "wrap", "reflect", "symmetric", "linear_ramp"):
+        refuse("np.pad has no mode {} in kernels", mode)
     widths = static(_widths(pad_width, ndim))
     if len(widths) != ndim:
         refuse("{} widths for {} dimensions", len(widths), ndim)
@@ -129,11 +139,22 @@ def _padded(array, axis, before, after, mode, value):
         target[before + n :] = value
         return result
     require(n > 0 or before + after == 0, ValueError, "can't extend empty axis {}", axis)
+    if mode == "linear_ramp":
+        _ramp(target[:before], source[0])
+        _ramp(target[before + n :][::-1], source[n - 1])
+        return result
     for i in range(before):
         target[before - 1 - i] = source[_outside(-1 - i, n, mode)]
     for i in range(after):
         target[before + n + i] = source[_outside(n + i, n, mode)]
     return result
+
+
+def _ramp(target, edge):
+    """Rise from 0 to an edge."""
+    steps = target.shape[0]
+    for i in range(steps):
+        target[i] = (edge / steps * i).astype(target.dtype) if np.ndim(edge) else edge / steps * i
 
 
 def _outside(place, n, mode):
@@ -142,6 +163,9 @@ def _outside(place, n, mode):
         return min(max(place, 0), n - 1)
     if mode == "wrap":
         return place % n
+    if mode == "symmetric":
+        turn = place % (2 * n)
+        return turn if turn < n else 2 * n - 1 - turn
     if n == 1:
         return 0
     turn = place % (2 * (n - 1))
@@ -150,6 +174,7 @@ def _outside(place, n, mode):
 
 ROWS: Final[tuple[LibraryFunction, ...]] = (
     row(polyval, limits="Numbers and arrays for `x`."),
+    row(polyfit, limits="No `rcond`, `full`, `w` and `cov`."),
     row(logspace, limits="No `dtype` and `axis`."),
     row(geomspace, limits="Of numbers that are not complex; no `dtype` and `axis`."),
     row(hanning),
@@ -160,7 +185,7 @@ ROWS: Final[tuple[LibraryFunction, ...]] = (
     row(ravel_multi_index, limits="No `mode` and `order`; indices are not checked."),
     row(
         pad,
-        limits="Modes 'constant', 'edge', 'wrap' and 'reflect'; widths are known at compile time; "
-        "one number for `constant_values`.",
+        limits="Modes 'constant', 'edge', 'wrap', 'reflect', 'symmetric', and 'linear_ramp' to 0; "
+        "widths are known at compile time; one number for `constant_values`.",
     ),
 )

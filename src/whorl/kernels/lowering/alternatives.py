@@ -21,6 +21,10 @@ __all__ = [
 
 LANGUAGE: Final = "What kernels know is listed in the manual, under 'The language'."
 LOOP: Final = "Write a loop over the elements, or compute it outside and pass the result in."
+_GENERATOR: Final = (
+    "Make rng = np.random.default_rng(seed) outside, pass it in, and draw from it: rng.random(), "
+    "rng.normal(), rng.integers(n). In parallel loops write whorl.random(key, i)."
+)
 _FILES: Final = "Read and write files outside, and pass arrays in."
 _OUTSIDE: Final = "Compute it outside, and pass the result in."
 _STRIDES: Final = "Index the array in a loop: a[i : i + n] is a view."
@@ -29,30 +33,18 @@ ALTERNATIVES: Final[dict[str, str]] = {
     "numpy.apply_along_axis": "Loop over the rows: a[i] is one.",
     "numpy.apply_over_axes": "Call the function for one axis after the other.",
     "numpy.array_equiv": "Write np.array_equal(...), or np.all(a == b).",
-    "numpy.block": "Write np.concatenate(...) or np.hstack(...) for each row.",
     "numpy.broadcast_arrays": "Operators stretch arrays by themselves; np.broadcast_to makes one.",
-    "numpy.choose": "Write np.select(...), or a loop.",
-    "numpy.copyto": "Write a[:] = b.",
-    "numpy.einsum": "Write products with @, np.outer and np.sum, or loops.",
     "numpy.frexp": LOOP,
     "numpy.fromfunction": "Write the expression over np.arange(n)[:, None] and np.arange(m).",
     "numpy.fromiter": "Make the array with np.empty(n), and fill it in a loop.",
-    "numpy.histogram2d": "Find bins with np.digitize, and count in a loop.",
-    "numpy.indices": "Write np.arange(n)[:, None] and np.arange(m), or np.meshgrid.",
-    "numpy.ix_": "Index twice: a[rows][:, columns].",
     "numpy.load": _FILES,
     "numpy.loadtxt": _FILES,
     "numpy.piecewise": "Write np.where(...) or np.select(...).",
-    "numpy.place": "Write a[mask] = values.",
-    "numpy.polyfit": "Solve np.vander(x, degree + 1) with np.linalg.lstsq.",
-    "numpy.put_along_axis": "Write a loop over the rows.",
-    "numpy.putmask": "Write a[mask] = values.",
-    "numpy.resize": "Write np.reshape(...) or np.tile(...).",
     "numpy.save": _FILES,
     "numpy.savetxt": _FILES,
-    "numpy.tensordot": "Reshape to matrices, and write @.",
-    "numpy.trim_zeros": "Find the first and last with np.flatnonzero, and slice.",
     "numpy.vectorize": "Call the function in a loop: kernels follow it.",
+    "numpy.frombuffer": "Call it outside, and pass the array in.",
+    "numpy.random": _GENERATOR,
     "numpy.fft": _OUTSIDE,
     "numpy.lib.stride_tricks": _STRIDES,
     "numpy.polynomial": "np.polyval is there.",
@@ -125,7 +117,7 @@ def instead_of_call(node: ast.Call, value: object) -> str:
     if isinstance(owner, list | set):
         return "Lists and sets are read in a kernel, never changed: write into an array."
     if isinstance(owner, np.random.RandomState | np.random.Generator):
-        return "Draw the numbers outside, and pass them in as an array."
+        return _GENERATOR
     if isinstance(owner, np.ndarray):
         return instead_of_method(getattr(value, "__name__", ""))
     if is_numpys(value):

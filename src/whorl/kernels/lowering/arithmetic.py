@@ -127,6 +127,13 @@ def imaginary_part(expr: ir.Expr) -> ir.Expr:
     return _part(expr, "imag", 1) if type.is_complex else constant(0, type)
 
 
+def by_parts(make: Callable[[ir.Expr], ir.Expr], expr: ir.Expr) -> ir.Expr:
+    """What a function of floats makes of a number: of a complex one, of both of its parts."""
+    if not scalar_type(expr).is_complex:
+        return make(expr)
+    return complex_number(make(real_part(expr)), make(imaginary_part(expr)))
+
+
 def _part(expr: ir.Expr, name: str, number: int) -> ir.Expr:
     if isinstance(expr, ir.Op) and expr.name == "complex":
         return expr.args[number]

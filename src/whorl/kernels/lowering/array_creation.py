@@ -15,10 +15,10 @@ import numpy as np
 from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.overlap import every, test
-from whorl.kernels.types import F64, WEAK_INT, Scalar, promote, scalar_of_dtype
+from whorl.kernels.types import C128, F64, WEAK_INT, Scalar, promote, scalar_of_dtype
 
 from . import vectors
-from .arithmetic import binary, cast, constant, scalar_type
+from .arithmetic import binary, by_parts, cast, constant, scalar_type
 from .array_expressions import (
     by_rule,
     elementwise,
@@ -39,6 +39,7 @@ from .operands import (
     Iteration,
     Known,
     Operand,
+    Value,
     Vec,
     ViewOperand,
     describe,
@@ -104,7 +105,20 @@ def _filled(value: float, call: KnownCall) -> Operand:
 
 def _full(call: KnownCall) -> Operand:
     given = call.bound("shape", "fill_value", "dtype", "order", required=2)
-    return _filled_with(call, shape_of(call, given["shape"]), given["fill_value"], given["dtype"])
+    extents = shape_of(call, given["shape"])
+    if given["fill_value"] is not None and not is_scalar(given["fill_value"]):
+        return _full_of_array(call, extents, given["fill_value"], given["dtype"])
+    return _filled_with(call, extents, given["fill_value"], given["dtype"])
+
+
+def _full_of_array(
+    call: KnownCall, extents: tuple[ir.Expr, ...], value: Operand, dtype: Operand | None
+) -> Operand:
+    element = element_type(call, dtype) or expression_of(call.frame, value).element.strong
+    result = _new(call, extents, element)
+    assert isinstance(result, ArrayOf)
+    set_elements(call.frame, call.node, result.array, value)
+    return result
 
 
 def _is_result(call: KnownCall) -> bool:
@@ -142,10 +156,13 @@ def _filled_with(
 
 def _like(value: float | None, call: KnownCall) -> Operand:
     """`np.zeros_like` and its kind; without a value the elements are not set."""
-    names = ("a", "dtype") if value is not None else ("prototype", "dtype")
+    names = ("a" if value is not None else "prototype", "dtype", "order", "subok", "shape")
     given = call.bound(*names)
     extents, element = _type_of(call, given[names[0]])
     element = element_type(call, given["dtype"]) or element
+    shape = given["shape"]
+    if shape is not None and shape != Known(None):
+        extents = shape_of(call, shape)
     if value is None:
         return _new(call, extents, element)
     return _constant(call, extents, constant(value, element))
@@ -200,28 +217,42 @@ def _arange(call: KnownCall) -> Operand:
 
 
 def _linspace(call: KnownCall) -> Operand:
-    given = call.bound("start", "stop", "num", "endpoint", required=2)
+    given = call.bound("start", "stop", "num", "endpoint", "retstep", "dtype", required=2)
     assert given["start"] is not None
     assert given["stop"] is not None
     keep = call.frame.lowering.keep
-    start, stop = (keep(cast(call.number(each), F64)) for each in (given["start"], given["stop"]))
+    ends = [call.number(each) for each in (given["start"], given["stop"])]
+    kind = C128 if any(scalar_type(end).is_complex for end in ends) else F64
+    start, stop = (keep(cast(end, kind)) for end in ends)
     number = given["num"] or Known(50)
     endpoint = given["endpoint"] is None or bool(call.known_value(given["endpoint"]))
     count = keep(vectors.index_of(call.frame, call.node, number))
     parts = binary("sub", count, ir.ONE) if endpoint else count
     divisor = keep(ir.Op("max", WEAK_INT, (parts, ir.ONE)))
-    step = keep(binary("div", binary("sub", stop, start), cast(divisor, F64)))
+    span = keep(binary("sub", stop, start))
+    step = keep(by_parts(partial(_over, cast(divisor, F64)), span))
+    element = element_type(call, given["dtype"]) or kind
 
     def at(indices: Indices) -> ir.Expr:
         index = indices[0]
-        value = binary("add", binary("mul", cast(index, F64), step), start)
-        if not endpoint:
-            return value
-        is_last = test("and", test("eq", index, divisor), test("eq", parts, divisor))
-        return ir.Op("select", F64, (is_last, stop, value))
+        along = by_parts(partial(binary, "mul", cast(index, F64)), step)
+        value = binary("add", along, start)
+        if endpoint:
+            is_last = test("and", test("eq", index, divisor), test("eq", parts, divisor))
+            value = ir.Op("select", kind, (is_last, stop, value))
+        if element.is_integer and element.kind != "b":
+            value = ir.Op("floor", kind, (value,))
+        return cast(value, element)
 
     check_extents(call.frame, call.node, (count,))
-    return by_rule(F64, (count,), at)
+    result = by_rule(element, (count,), at)
+    if given["retstep"] is None or not call.known_value(given["retstep"]):
+        return result
+    return Items((result, Value(cast(step, kind))))
+
+
+def _over(divisor: ir.Expr, expr: ir.Expr) -> ir.Expr:
+    return binary("div", expr, divisor)
 
 
 def _eye(call: KnownCall) -> Operand:
@@ -360,9 +391,15 @@ def _asarray(call: KnownCall) -> Operand:
     given = call.bound("a", "dtype", "order")
     operand = given["a"]
     assert operand is not None
-    if not is_array(operand):
-        call.refuse(f"{call.function} of {describe(operand)}", "Use np.array(...).")
     element = element_type(call, given["dtype"])
+    if not is_array(operand) and not is_scalar(operand):
+        named: dict[str, Operand] = {}
+        if element is not None:
+            named["dtype"] = Known(element.dtype)
+        return _array(replace(call, args=[operand], named=named))
+    if is_scalar(operand):  # a number serves where NumPy has an array without dimensions
+        number = call.number(operand)
+        return Value(cast(number, element or scalar_type(number).strong))
     if element is None or element == expression_of(call.frame, operand).element:
         return operand
     return _astype(replace(call, args=[operand, Known(element.dtype)], named={}))

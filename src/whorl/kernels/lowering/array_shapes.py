@@ -35,21 +35,47 @@ def _reshape(call: KnownCall) -> Operand:
     """`np.reshape(a, shape)` and `a.reshape(...)`: a view where the elements lie in order."""
     if len(call.args) > 2:
         call = replace(call, args=[call.args[0], Items(tuple(call.args[1:]))])
-    given = call.bound("a", "shape", required=2)
-    return _reshaped(call, _stored(call, given["a"]), shape_of(call, given["shape"]))
+    given = call.bound("a", "shape", "order", required=2)
+    array, shape = _stored(call, given["a"]), shape_of(call, given["shape"])
+    if not _is_by_columns(call, array, given["order"]):
+        return _reshaped(call, array, shape)
+    turned = _reshaped(call, transposed(array), shape[::-1])
+    assert isinstance(turned, ArrayOf)
+    return ArrayOf(transposed(turned.array))
 
 
 def _ravel(call: KnownCall) -> Operand:
-    given = call.bound("a")
-    shape = (ir.Const(WEAK_INT, -1),)
-    return _reshaped(call, _stored(call, given["a"]), shape, in_order=True)
+    given = call.bound("a", "order")
+    return _raveled(call, _stored(call, given["a"]), given["order"])
+
+
+def _raveled(call: KnownCall, array: ir.ArrayRef, order: Operand | None) -> Operand:
+    array = transposed(array) if _is_by_columns(call, array, order) else array
+    return _reshaped(call, array, (ir.Const(WEAK_INT, -1),), in_order=True)
 
 
 def _flatten(call: KnownCall) -> Operand:
-    given = call.bound("a")
-    assert given["a"] is not None
-    copy = materialised(call.frame, call.node, expression_of(call.frame, given["a"]), order="C")
+    given = call.bound("a", "order")
+    operand, order = given["a"], given["order"]
+    assert operand is not None
+    value = expression_of(call.frame, operand)
+    if order is not None and call.known_value(order) != "C":
+        array = _stored(call, operand)
+        if _is_by_columns(call, array, order):
+            value = expression_of(call.frame, ArrayOf(transposed(array)))
+    copy = materialised(call.frame, call.node, value, order="C")
     return _reshaped(call, copy.array, (ir.Const(WEAK_INT, -1),))
+
+
+def _is_by_columns(call: KnownCall, array: ir.ArrayRef, order: Operand | None) -> bool:
+    """Whether `order` means that the first index counts fastest."""
+    name = "C" if order is None else call.known_value(order)
+    if name in ("A", "K") and array.type.layout == "strided" and array.type.ndim > 1:
+        call.refuse(f"how {describe(ArrayOf(array))} lies is known at run time alone",
+                    "Write order='C' or order='F'.")  # fmt: skip
+    if name not in ("C", "F", "A", "K"):
+        call.refuse(f"the order of elements is 'C', 'F', 'A' or 'K', not {name!r}")
+    return name == "F" or (name != "C" and array.type.layout == "F")
 
 
 def _reshaped(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
@@ -35,6 +36,7 @@ from .operands import Access, ArrayOf, Elementwise, Operand, Value
 from .run_values import number, resolve
 
 __all__ = [
+    "UNALIGNED",
     "fitted",
     "loop_nest",
     "materialised",
@@ -224,7 +226,16 @@ def emit_update(frame: Frame, node: ast.AST, update: ir.Update) -> None:
             f"-= of {update.element.type} work then",
             "Use an element for each iteration, or two arrays of floats.",
         )
+    if update.element.array.type.alignment == "none":
+        update.refusal = frame.source.error(node, *UNALIGNED)
     frame.lowering.emit(update)
+
+
+UNALIGNED: Final = (
+    "iterations of prange may change one field of packed records at the same time, and it does not "
+    "lie where the processor can change it in one step",
+    "Make the dtype with np.dtype(..., align=True), or use an array of its own.",
+)
 
 
 def update_elements(

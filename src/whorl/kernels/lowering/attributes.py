@@ -20,6 +20,7 @@ from .alternatives import instead_of_method
 from .arithmetic import imaginary_part, real_part
 from .array_expressions import elementwise, turned
 from .array_statements import stored
+from .data_classes import is_instance
 from .expressions import (
     PLAIN,
     expression,
@@ -32,12 +33,14 @@ from .operands import (
     Iteration,
     Known,
     Operand,
+    Records,
     Value,
     Vec,
     ViewOperand,
     describe,
     kind_of,
 )
+from .records import RECORD_ATTRIBUTES, field_of
 from .run_values import decide, number
 from .subscripts import transposed
 from .vector_components import components_by_name
@@ -58,7 +61,9 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Operand) -> Operand:
         value = owner.view.peek()
         is_array = isinstance(value, np.ndarray)
         if not (
-            name in ARRAY_ATTRIBUTES or (type(value) is np.ndarray and swizzle(name))
+            (is_array and value.dtype.names is not None)
+            or name in ARRAY_ATTRIBUTES
+            or (type(value) is np.ndarray and swizzle(name))
             if is_array
             else name in _PARTS and is_scalar_value(value)
         ):
@@ -71,6 +76,8 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Operand) -> Operand:
     match owner:
         case ViewOperand():
             return _member(frame, node, owner)
+        case Records():
+            return _of_records(frame, node, owner, name)
         case ArrayOf() | Elementwise() if name in ARRAY_ATTRIBUTES:
             return _array_attribute(frame, node, owner, name)
         case ArrayOf(view=View() as view):
@@ -79,9 +86,14 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Operand) -> Operand:
             return vectors.ATTRIBUTES[name](owner)
         case Iteration(bounds=bounds) if bounds is not None and name in _BOUNDS:
             return Value(bounds[_BOUNDS.index(name)])
-        case Items(items, cls=cls) if cls is not None and name in cls._fields:
-            field: Operand = items[cls._fields.index(name)]
+        case Items(items, cls=cls) if cls is not None and name in cls.__match_args__:
+            field: Operand = items[cls.__match_args__.index(name)]
             return field
+        case Items(cls=cls) if is_instance(owner) and hasattr(cls, name):
+            of_class = frame.lowering.classes[cls]
+            if isinstance(getattr(cls, name), property):
+                frame.refuse(node, f"{name!r} is a property", "Make it a method, and call it.")
+            return of_class.then(of_class.view.attr(name))
         case Known(value) if isinstance(value, PLAIN) and hasattr(value, name):
             return Known(getattr(value, name))
         case Value(expr) if name in _PARTS:
@@ -92,10 +104,21 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Operand) -> Operand:
         remedy = instead_of_method(name) if is_method else _OF_ARRAYS
     elif isinstance(owner, Value):
         remedy = "Convert a number with int(...), float(...), np.float32(...) and the like."
+    elif is_instance(owner):
+        kind, remedy = describe(owner), f"It has {', '.join(owner.cls.__match_args__)}."
     elif isinstance(owner, Items):
         kind = "a list" if owner.is_list else "a tuple"
         remedy = "It cannot grow or change: write into an array that is passed in."
     frame.refuse(node, f"{kind} has no attribute {name!r} in a kernel", remedy)
+
+
+def _of_records(frame: Frame, node: ast.Attribute, owner: Records, name: str) -> Operand:
+    """What an array of records says of itself, or a field by its name."""
+    if name in RECORD_ATTRIBUTES and not owner.indices:
+        if name == "dtype":
+            return Known(owner.dtype)
+        return _TYPE_ATTRIBUTES[name](frame, owner.array.type.element, owner.array.extents)
+    return field_of(frame, node, owner, name)
 
 
 def _member(frame: Frame, node: ast.Attribute, owner: ViewOperand) -> Operand:

@@ -27,6 +27,7 @@ from .arithmetic import (
 )
 from .array_expressions import beside_vector, elementwise, is_array
 from .conditionals import short_circuit
+from .data_classes import is_instance
 from .expressions import (
     operands_of,
     parts,
@@ -86,6 +87,12 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
             pass_on(error)
             what = f"this raises {type(error).__name__}: {error}"
             frame.refuse(node, what, remedy_for(left, right))
+    if is_instance(left) or is_instance(right):
+        frame.refuse(
+            node,
+            f"{describe(left)} is compared with {describe(right)}",
+            "Compare their fields: a.x == b.x.",
+        )
     if isinstance(left, Items) and isinstance(right, Items) and name in ("eq", "ne"):
         return _equal_items(frame, node, left, right, name)
     if isinstance(left, Items) and isinstance(right, Items) and left.is_list is right.is_list:

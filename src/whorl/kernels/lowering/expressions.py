@@ -22,9 +22,10 @@ from .arithmetic import (
     NotPossible,
     truth,
 )
-from .array_expressions import is_array, read_extents
+from .array_expressions import expression_of, is_array, read_extents
 from .array_selection import is_selection, selection
 from .array_statements import materialised
+from .data_classes import is_instance
 from .deferred_names import used
 from .frame import Frame
 from .joins import Apart
@@ -43,8 +44,9 @@ from .operands import (
     ViewOperand,
     describe,
 )
+from .records import item_of
 from .run_values import Undecided, is_scalar, number, resolve
-from .subscripts import array_part, spread, subscript
+from .subscripts import array_part, spread
 
 __all__ = [
     "EXPRESSIONS",
@@ -247,7 +249,7 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Operand:
 def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> list[Operand]:
     """The items of something whose length is known now."""
     match operand:
-        case Items(items):
+        case Items(items) if not is_instance(operand):
             return list(items)
         case Vec():
             return vectors.rows(operand)
@@ -310,7 +312,12 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
             owner = materialised(frame, node, owner)
         assert isinstance(owner, ArrayOf)
         return selection(frame, node, owner.array, indices)
-    return subscript(frame, node, owner, indices)
+    part = item_of(frame, node, owner, indices)
+    # A part of x.flat is a copy, unlike a part of x.
+    is_flat = isinstance(node.value, ast.Attribute) and node.value.attr == "flat"
+    if is_flat and is_array(part) and is_array(owner) and not isinstance(owner, ViewOperand):
+        return expression_of(frame, part)
+    return part
 
 
 def index_operands(

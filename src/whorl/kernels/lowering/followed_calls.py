@@ -19,6 +19,7 @@ from whorl.kernels import ir, language
 from whorl.kernels.function_source import Source, library_source, source_tree
 from whorl.launch.launched_kernel import BoundKernel
 from whorl.reads import CodeView
+from whorl.reads.c_pointers import is_c_function
 from whorl.reads.evaluate import Evaluator
 from whorl.reads.library import own_name
 from whorl.reads.view import AbsentRead, View
@@ -28,6 +29,8 @@ from .alternatives import instead_of_call, instead_of_making, is_numpys, why_not
 from .annotated_types import declared_result, parameter
 from .array_expressions import is_array
 from .attributes import attribute_of
+from .c_calls import call_pointer
+from .data_classes import is_data_class, is_instance, make_instance
 from .expressions import errors_at, expression, operands_of, parts, snapshot, starred
 from .frame import Frame, Jump, outliving, place_of
 from .functions import ARRAY_METHODS, GRAPH, METHODS, NUMBER_METHODS, handler_of, known_function
@@ -71,6 +74,8 @@ def call(frame: Frame, node: ast.Call) -> Operand:
             with errors_at(frame, node):
                 (first, *positional), named = arguments_of(frame, node, [owner])
                 return method(KnownCall(frame, node, [first, *positional], named))
+        if is_instance(owner) and node.func.attr not in owner.cls.__match_args__:
+            return _follow_own_method(frame, node, owner)
         with errors_at(frame, node.func):
             callee = attribute_of(frame, node.func, owner)
     else:
@@ -102,6 +107,10 @@ def call(frame: Frame, node: ast.Call) -> Operand:
             except (ArithmeticError, TypeError, ValueError) as error:  # of what is known now
                 frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     if isinstance(callee, ViewOperand):
+        if is_c_function(callee.view.peek()):
+            if node.keywords:
+                frame.refuse(node, "parameters of C have no names", "Pass the arguments by place.")
+            return call_pointer(frame, node, callee, arguments_of(frame, node)[0])
         return _follow_place(frame, node, callee)
     frame.refuse(node, f"{describe(callee)} cannot be called in a kernel")
 
@@ -214,6 +223,8 @@ def _follow_place(frame: Frame, node: ast.Call, callee: ViewOperand) -> Operand:
     value = callee.view.peek()
     if is_named_tuple(value):
         return make_named_tuple(frame, node, callee, *arguments_of(frame, node))
+    if is_data_class(value):
+        return make_instance(frame, node, callee, *arguments_of(frame, node))
     if isinstance(value, type):
         frame.refuse(
             node,
@@ -235,6 +246,23 @@ def _follow_place(frame: Frame, node: ast.Call, callee: ViewOperand) -> Operand:
     code = callee.view.code()
     positional, named = _unwrapped(frame, node, callee, behind, positional, named)
     return inline(frame, node, code, behind, positional, named)
+
+
+def _follow_own_method(frame: Frame, node: ast.Call, owner: Items) -> Operand:
+    """A method of an instance that was made in the kernel."""
+    assert isinstance(node.func, ast.Attribute)
+    with errors_at(frame, node.func):
+        method = attribute_of(frame, node.func, owner)
+    if not isinstance(method, ViewOperand) or not isinstance(
+        vars(owner.cls).get(node.func.attr), types.FunctionType
+    ):
+        frame.refuse(
+            node,
+            f"{ast.unparse(node.func)} is no plain method of {owner.cls.__name__}",
+            "Define it with def in the class itself.",
+        )
+    arguments = arguments_of(frame, node, [owner])
+    return inline(frame, node, method.view.code(), method.view.peek(), *arguments)
 
 
 def _unwrapped(
@@ -319,6 +347,9 @@ def inline(
     """The body of a function, lowered in place."""
     if function.__code__.co_flags & (0x20 | 0x80 | 0x200):
         frame.refuse(node, f"{function.__qualname__} is a generator or coroutine")
+    refusal = language.refusal_of(function)
+    if refusal is not None:
+        frame.refuse(node, f"{function.__qualname__} {refusal[0]}", refusal[1])
     if frame.source.caller is not None:  # of the library, and so is what it calls
         source = library_source(function, frame.source, node)
     else:

@@ -137,6 +137,7 @@ class Lowering:
         self.used_iterators: dict[Any, tuple[int, int]] = {}  # and where
         self.recursions: dict[Any, Any] = {}  # functions that call themselves, by how
         self.stack_bases: list[tuple[ir.Local, int]] = []  # where the stack was, in which loops
+        self.classes: dict[type, ViewOperand] = {}  # of dataclasses that were made: where they are
         self.used_once: dict[ast.AST, frozenset[str]] = {}  # names of functions
         self.silent: dict[str, None] = {}  # lines of prints that print nothing
         self._labels = 0

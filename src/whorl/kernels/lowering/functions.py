@@ -32,12 +32,15 @@ from whorl.signals import pass_on
 
 from . import vectors
 from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, truth
+from .array_arguments import array_arguments, with_arrays
 from .array_creation import ARRAY_CREATION, CREATION_METHODS
 from .array_expressions import is_array
 from .array_shapes import SHAPE_METHODS, SHAPES
+from .array_statements import UNALIGNED
 from .blas_calls import ROUTINE_CALLS
 from .c_calls import C_CALLS
 from .complex_calls import COMPLEX_CALLS
+from .data_classes import is_instance
 from .element_scans import sum_in_order
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
@@ -50,6 +53,7 @@ from .operands import (
     Iteration,
     Known,
     Operand,
+    Records,
     Value,
     Vec,
     ViewOperand,
@@ -144,6 +148,8 @@ def _convert(to: Scalar, call: KnownCall) -> Operand:
         return Known(_PYTHON[to](operand.value))  # float("inf")
     if isinstance(operand, Known) and to == WEAK_BOOL:
         return Known(bool(operand.value))
+    if is_array(operand) and to not in _PYTHON:  # NumPy's types make arrays of arrays
+        return CREATION_METHODS["astype"](replace(call, args=[operand, Known(to.dtype)]))
     expr = call.number(operand)
     if to.kind == "b":
         return Value(cast(truth(expr), to))
@@ -187,11 +193,11 @@ def _least(name: str, call: KnownCall) -> Operand:
 def _len(call: KnownCall) -> Operand:
     (operand,) = call.decided(1)
     match operand:
-        case ArrayOf(array) if array.type.ndim:
+        case ArrayOf(array) | Records(array, indices=()) if array.type.ndim:
             return Value(array.extents[0])
         case Elementwise(extents=extents) | Iteration(extents=extents) if extents:
             return Value(extents[0])
-        case Items(items):
+        case Items(items) if not is_instance(operand):
             return Known(len(items))
         case Vec(shape=shape):
             return Known(shape[0])
@@ -236,8 +242,14 @@ def _isinstance(call: KnownCall) -> Operand:
                 call.refuse(f"this raises TypeError: {error}")
         case Known(value):
             return Known(isinstance(value, wanted))
+        case Items() if is_instance(operand):
+            return Known(issubclass(operand.cls, wanted))
         case Items():
             return Known(issubclass(list if operand.is_list else tuple, wanted))
+        case Value(expr):
+            return Known(issubclass(_class_of_number(expr), wanted))
+        case ArrayOf() | Elementwise() if is_array(operand):
+            return Known(issubclass(np.ndarray, wanted))
     call.refuse(f"isinstance of {describe(operand)}", "Ask about a parameter or a member.")
 
 
@@ -255,9 +267,21 @@ def _type(call: KnownCall) -> Operand:
             return operand.then(kind)
         case Known(value):
             return Known(type(value))
+        case Items() if is_instance(operand):
+            return Known(operand.cls)
         case Items():
             return Known(list if operand.is_list else tuple)
+        case Value(expr):
+            return Known(_class_of_number(expr))
+        case ArrayOf() | Elementwise() if is_array(operand):
+            return Known(np.ndarray)
     call.refuse(f"type of {describe(operand)}", "Ask about a parameter or a member.")
+
+
+def _class_of_number(expr: ir.Expr) -> type:
+    """The class that a number of the run has in Python."""
+    number = scalar_type(expr)
+    return _PYTHON.get(number, complex) if number.weak else number.dtype.type
 
 
 def _dtype(call: KnownCall) -> Operand:
@@ -342,6 +366,8 @@ def _atomic(name: str, call: KnownCall) -> Operand:
     value = cast(call.number(given["value"]), type)
     if type.kind == "b":
         call.refuse("atomics are for numbers, not for bools")
+    if array.array.type.alignment == "none":
+        call.refuse(*UNALIGNED)
     if type.is_complex and name != "add":
         call.refuse("complex numbers have no order", "Use x.real or x.imag.")
     old = ir.Local("old", type)
@@ -356,15 +382,25 @@ def _of_library(row: LibraryFunction) -> Handler:
     """A function of the library: its body is followed, for the whole arrays or for each element."""
     function = row.function
     if not row.is_elementwise:
-        return lambda call: call.frame.lowering.syntax.library(call, function)
+        is_numpys = bool(row.method) or row.names[0].startswith("numpy.")
+        arrays = array_arguments(function) if is_numpys else None
+
+        def follow(call: KnownCall) -> Operand:
+            call = call if arrays is None else with_arrays(call, *arrays)
+            return call.frame.lowering.syntax.library(call, function)
+
+        return follow
 
     def handle(call: KnownCall) -> Operand:
         parameters = inspect.signature(function).parameters
         names = list(parameters)
         defaults = sum(each.default is not each.empty for each in parameters.values())
-        out = call.named.get("out")
+        out, args = call.named.get("out"), list(call.args)
+        places = sum(each.kind == each.POSITIONAL_OR_KEYWORD for each in parameters.values())
+        if len(args) == places + 1 and out is None:
+            out = args.pop()
         rest = {name: operand for name, operand in call.named.items() if name != "out"}
-        given = replace(call, named=rest).bound(*names, required=len(names) - defaults)
+        given = replace(call, args=args, named=rest).bound(*names, required=len(names) - defaults)
         operands = {name: operand for name, operand in given.items() if operand is not None}
         mapped = [n for n in operands if n in names[:1] or not isinstance(operands[n], Known)]
 

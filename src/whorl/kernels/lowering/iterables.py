@@ -24,7 +24,8 @@ from .expressions import expression, number_at, operands_of, parts, resolved, sn
 from .frame import Frame, place_of
 from .functions import known_function
 from .joins import range_of
-from .operands import ArrayOf, Items, Iteration, Known, Operand, Value, describe
+from .operands import ArrayOf, Items, Iteration, Known, Operand, Records, Value, describe
+from .records import record_at
 from .run_values import is_scalar, resolve
 from .subscripts import array_part, element_of, fail_unless
 
@@ -64,6 +65,9 @@ def iterable(frame: Frame, node: ast.expr) -> Iterable:
     if isinstance(operand, Iteration):
         _check_once(frame, node, operand)
         return Count(operand.extents, operand.item)
+    if isinstance(operand, Records) and operand.array.type.ndim == 1 and not operand.indices:
+        records = operand
+        return Count(records.array.extents[:1], lambda counts: record_at(records, counts[0]))
     if isinstance(operand, ArrayOf) and operand.array.type.ndim:
         array = operand.array
         if isinstance(array.extents[0], ir.Const) and array.extents[0].value <= _FEW:

@@ -28,12 +28,14 @@ from .array_expressions import (
     source_text,
 )
 from .array_memory import new_array
+from .array_shapes import SHAPE_METHODS
 from .array_statements import loop_nest, materialised
 from .blas_calls import by_routine, part_of
 from .complex_functions import conjugate
 from .frame import Frame
-from .known_calls import Handler, KnownCall
+from .known_calls import Given, Handler, KnownCall, KnownFunction
 from .operands import Access, ArrayOf, Elementwise, Operand, Value, describe
+from .out_arrays import taking_out
 from .pairwise_sums import Cascade, add_row, count_from
 from .reductions import SUM, converted, each_element, reduce_all
 from .run_values import is_scalar, resolve
@@ -264,42 +266,47 @@ def _multiply_in_loops(
 
 def _given(call: KnownCall) -> tuple[Operand, Operand]:
     given = call.bound("a", "b", required=2)
-    left, right = given["a"], given["b"]
+    return _both(given, "a", "b")
+
+
+def _both(given: Given, *names: str) -> tuple[Operand, Operand]:
+    left, right = (given[name] for name in names)
     assert left is not None
     assert right is not None
     return left, right
 
 
-def _dot(call: KnownCall) -> Operand:
-    left, right = _given(call)
+def _dot(call: KnownCall, given: Given) -> Operand:
+    left, right = _both(given, "a", "b")
     if is_scalar(left) or is_scalar(right):
         return each_element(call, partial(binary, "mul"), left, right)
     return _product(call.frame, call.node, left, right, is_dot=True)
 
 
-def _matmul(call: KnownCall) -> Operand:
-    given = call.bound("x1", "x2", required=2)
-    left, right = given["x1"], given["x2"]
-    assert left is not None
-    assert right is not None
-    return matrix_product(call.frame, call.node, left, right)
+def _matmul(call: KnownCall, given: Given) -> Operand:
+    return matrix_product(call.frame, call.node, *_both(given, "x1", "x2"))
+
+
+def _flat(call: KnownCall, operand: Operand) -> Operand:
+    """An array with several dimensions as one with one, as `ravel` makes it."""
+    if expression_of(call.frame, operand).ndim < 2:
+        return operand
+    return SHAPE_METHODS["ravel"](replace(call, args=[operand], named={}))
 
 
 def _vdot(call: KnownCall) -> Operand:
     """The product with the conjugate of the left side, both as one axis."""
-    left, right = _given(call)
+    left, right = (_flat(call, each) for each in _given(call))
     if is_scalar(left) or is_scalar(right):
         return each_element(call, lambda a, b: binary("mul", conjugate(a), b), left, right)
-    if any(expression_of(call.frame, side).ndim > 1 for side in (left, right)):
-        call.refuse("np.vdot of arrays with several dimensions", "Write a.ravel().")
     left = elementwise(call.frame, call.node, conjugate, (left,))
     return matrix_product(call.frame, call.node, left, right)
 
 
-def _outer(call: KnownCall) -> Operand:
-    left, right = (expression_of(call.frame, each) for each in _given(call))
-    if (left.ndim, right.ndim) != (1, 1):
-        call.refuse("np.outer of arrays with several dimensions", "Write a.ravel().")
+def _outer(call: KnownCall, given: Given) -> Operand:
+    left, right = (expression_of(call.frame, _flat(call, each)) for each in _both(given, "a", "b"))
+    if 0 in (left.ndim, right.ndim):
+        call.refuse("np.outer of a number", "Write `*`.")
 
     def at(indices: Indices, access: Access) -> ir.Expr:
         i, j = indices[-2:]
@@ -316,12 +323,13 @@ def _outer(call: KnownCall) -> Operand:
     )
 
 
-PRODUCT_METHODS: Final[dict[str, Handler]] = {"dot": _dot}
+_DOT: Final = KnownFunction(taking_out(_dot), "a, b, out=None")
+PRODUCT_METHODS: Final[dict[str, Handler]] = {"dot": _DOT}
 """Methods of arrays; the array is the first argument."""
 PRODUCTS: Final[dict[str, Handler]] = {
-    "numpy.dot": _dot,
-    "numpy.matmul": _matmul,
+    "numpy.dot": _DOT,
+    "numpy.matmul": KnownFunction(taking_out(_matmul), "x1, x2, out=None"),
     "numpy.vdot": _vdot,
-    "numpy.outer": _outer,
+    "numpy.outer": KnownFunction(taking_out(_outer), "a, b, out=None"),
 }
 """By the name that a function has of its own."""

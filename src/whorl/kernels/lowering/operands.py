@@ -4,6 +4,7 @@ Known       a value that is known now: a literal, what `static` worked out, a gl
 ViewOperand a view of something in the world that is not read yet
 Value       a number of the run
 ArrayOf     an array of the run, in memory
+Records     an array of records, or one record of it
 Elementwise an array of the run that is nowhere: what its elements are
 Deferred    such an array under a name
 Vec         a small vector that lives in the kernel
@@ -39,6 +40,7 @@ __all__ = [
     "Iteration",
     "Known",
     "Operand",
+    "Records",
     "Slots",
     "Unset",
     "Value",
@@ -111,6 +113,15 @@ class ArrayOf:
 
     array: ir.ArrayRef
     view: View | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """An array of records, or with indices one of them. The array's elements stand for bytes."""
+
+    array: ir.ArrayRef
+    dtype: Any
+    indices: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +260,7 @@ Operand: TypeAlias = (
     | ViewOperand
     | Value
     | ArrayOf
+    | Records
     | Elementwise
     | Deferred
     | Vec
@@ -321,6 +333,11 @@ def describe(operand: Operand) -> str:
             return str(operand.type)
         case ArrayOf(array):
             return f"an array {array.type}" + (f" ({array.path})" if array.path else "")
+        case Records(array, dtype):
+            what = "a record" if operand.indices or not array.type.ndim else "an array of records"
+            return f"{what} {{{', '.join(dtype.names)}}}" + (
+                f" ({array.path})" if array.path else ""
+            )
         case Deferred(value):
             return describe(value)
         case Elementwise():
@@ -329,6 +346,8 @@ def describe(operand: Operand) -> str:
             return f"a vector {operand}"
         case Items(items):
             inside = ", ".join(map(describe, items))
+            if hasattr(operand.cls, "__dataclass_fields__"):
+                return f"{operand.cls.__name__}({inside})"
             return f"[{inside}]" if operand.is_list else f"({inside})"
         case Iteration(words):
             return words

@@ -23,6 +23,7 @@ from .arithmetic import (
     unary,
 )
 from .array_expressions import array_binary, beside_vector, elementwise, is_array
+from .data_classes import is_instance
 from .expressions import (
     PLAIN,
     number_at,
@@ -67,7 +68,9 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
             frame.refuse(node, f"`{sign}`: {error.reason}", error.remedy, _origins(left, right))
     if isinstance(left, Items) or isinstance(right, Items):
         left, right = _items(left), _items(right)
-    if isinstance(left, Items) and isinstance(right, Items) and isinstance(op, ast.Add):
+    if _are_tuples(left, right) and isinstance(op, ast.Add):
+        assert isinstance(left, Items)
+        assert isinstance(right, Items)
         if left.is_list is not right.is_list:
             frame.refuse(node, "a list and a tuple cannot be added")
         return left.with_items((*left.items, *right.items))
@@ -111,6 +114,10 @@ _CHECKED: Final = {
 def _origins(*operands: Operand) -> tuple[str, ...]:
     return tuple(f"{side} is {describe(operand)}" for side, operand in zip(
         ("the left side", "the right side"), operands, strict=False))  # fmt: skip
+
+
+def _are_tuples(*operands: Operand) -> bool:
+    return all(isinstance(each, Items) and not is_instance(each) for each in operands)
 
 
 def _items(operand: Operand) -> Operand:

@@ -49,6 +49,7 @@ __all__ = [
     "converted",
     "each_element",
     "for_each",
+    "neutral",
     "reduce_all",
     "reduced",
 ]
@@ -89,6 +90,17 @@ LEAST: Final = Reduction("min", partial(_extreme, "min"), None, lambda element: 
 MOST: Final = Reduction("max", partial(_extreme, "max"), None, lambda element: element)
 ANY: Final = Reduction("any", lambda a, b: ir.Op("or", BOOL, (a, b)), 0, lambda element: BOOL)
 ALL: Final = Reduction("all", lambda a, b: ir.Op("and", BOOL, (a, b)), 1, lambda element: BOOL)
+
+
+def neutral(how: Reduction, type: Scalar) -> float:
+    """What changes no extreme: the lowest number of a type under `max`, the highest under `min`."""
+    is_least = how.name == "min"
+    if type.is_inexact:
+        return float("inf" if is_least else "-inf")
+    if type.kind == "b":
+        return int(is_least)
+    limits = np.iinfo(type.dtype)
+    return int(limits.max if is_least else limits.min)
 
 
 # -- one number of all elements ---------------------------------------------------------
@@ -178,7 +190,7 @@ def reduce_all(frame: Frame, node: ast.AST, value: Elementwise, how: Reduction) 
     part_name = _PARTS.get(how.name)
     # Complex numbers have no order; what has no name is done by one thread.
     is_free = part_name is not None and (not type.is_complex or how.first is not None)
-    if part_name is not None and how in (LEAST, MOST) and type.is_float:
+    if how.name in ("min", "max") and type.is_float:
         part_name = f"f{part_name}"
     parts = () if part_name is None else (ir.Reduction(part_name, result),)
     for_each(frame, value, value.extents, body, is_free=is_free, reductions=parts)

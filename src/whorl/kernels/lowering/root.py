@@ -25,6 +25,7 @@ from .attributes import ATTRIBUTES
 from .comparisons import CHAINS
 from .comprehensions import COMPREHENSIONS
 from .conditionals import CONDITIONALS
+from .data_classes import check_returned
 from .exceptions import EXCEPTIONS
 from .expressions import EXPRESSIONS
 from .followed_calls import call
@@ -168,6 +169,7 @@ def _result(frame: Frame, at: ast.AST, operand: Operand) -> ir.Result:
             parts = tuple(_result(frame, at, resolve(item)) for item in items)
             if cls is None:
                 return parts
+            check_returned(frame, at, cls)
             return ir.NamedResult.of(parts, cls.__module__, cls.__qualname__)
         case Known(value) if isinstance(value, tuple | list):
             return tuple(_result(frame, at, Known(item)) for item in value)

@@ -22,6 +22,7 @@ from whorl.kernels.types import (
     WEAK_FLOAT,
     WEAK_INT,
     ArrayType,
+    Scalar,
     is_scalar_value,
     scalar_of_dtype,
     scalar_of_value,
@@ -30,7 +31,7 @@ from whorl.reads.static_functions import CONVERTED, OPERATED, checked
 from whorl.reads.view import View
 
 from .arithmetic import constant
-from .operands import ArrayOf, Known, Operand, Value, ViewOperand, kind_of
+from .operands import ArrayOf, Known, Operand, Records, Value, ViewOperand, kind_of
 
 __all__ = [
     "Undecided",
@@ -59,6 +60,8 @@ def decide(place: ViewOperand) -> Operand:
     """What a place is to the run; `Undecided` if it is something to walk on from, or nothing."""
     view, value = place.view, place.view.peek()
     if isinstance(value, np.ndarray):
+        if value.dtype.names is not None:
+            return _records(place)
         return ArrayOf(_array(place), view)
     if is_constant_place(view) and (is_scalar_value(value) or value is None):
         return Known(_value(view))
@@ -137,6 +140,27 @@ def _array(place: ViewOperand) -> ir.ArrayRef:
     return ir.ArrayRef(kind, ir.SlotUse(slot), extents, known, str(view.path))
 
 
+def _records(place: ViewOperand) -> Records:
+    """The array of records at a place, as a slot of the launch record."""
+    view, value = place.view, place.view.peek()
+    fact = view.array()
+    if fact[0] != "array" or (len(fact) > 5 and type(value) is not np.recarray):
+        raise Undecided(
+            f"{view.path} is {kind_of(value)}, whose records may be more than that",
+            "Pass np.asarray(x).",
+        )
+    _, text, ndim, layout, access, *_ = fact
+    alignment = "none" if layout == "unaligned" else "sure"
+    byte = Scalar("u", 8)
+    kind = ArrayType(byte, ndim, "strided", access == "rw", str(text), alignment)
+    slot = place.slots.at(view.path, kind)
+    place.slots.arrays[slot] = view
+    extents = tuple(ir.Extent(slot, axis) for axis in range(ndim))
+    strides = tuple(ir.Stride(slot, axis) for axis in range(ndim))
+    array = ir.ArrayRef(kind, ir.SlotUse(slot), extents, strides, str(view.path))
+    return Records(array, value.dtype)
+
+
 def is_scalar(operand: Operand) -> bool:
     """Whether an operand is a number, or can be read as one."""
     match operand:
@@ -147,7 +171,7 @@ def is_scalar(operand: Operand) -> bool:
         case ViewOperand(view):
             value = view.peek()
             if isinstance(value, np.ndarray):
-                return value.ndim == 0
+                return value.ndim == 0 and value.dtype.names is None
             return is_scalar_value(value) or is_number_member(value)
         case ArrayOf(array):
             return array.type.ndim == 0

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from functools import partial, reduce
 from typing import Final, TypeAlias
 
-import numpy as np
-
 from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.types import (
@@ -43,6 +41,7 @@ from .arithmetic import (
     truth,
     unary,
 )
+from .array_creation import element_type
 from .array_expressions import (
     array_power,
     array_product,
@@ -50,7 +49,6 @@ from .array_expressions import (
     elementwise,
     is_array,
 )
-from .array_statements import set_elements
 from .complex_functions import (
     complex_extreme,
     complex_function,
@@ -60,9 +58,9 @@ from .complex_functions import (
     conjugate,
 )
 from .known_calls import Handler, KnownCall
-from .operands import ArrayOf, Elementwise, Operand, Value, Vec, describe
+from .operands import ArrayOf, Known, Operand, Value, Vec, describe
+from .out_arrays import is_given, put_into, put_where
 from .run_values import resolve
-from .subscripts import check_writeable
 
 __all__ = ["SCALAR_CALLS", "of_elements", "of_numbers"]
 
@@ -100,8 +98,11 @@ def of_elements(count: int, make: Make, of_arrays: Make | None = None) -> Handle
     """A function of numbers that is applied to arrays element by element, as NumPy's are."""
 
     def handle(call: KnownCall) -> Operand:
-        call, out = _without_out(call, count)
-        args = call.decided(count)
+        call, options = _without_options(call, count)
+        args = [_of_type(call, arg, options.get("dtype")) for arg in call.decided(count)]
+        out, where = options.get("out"), options.get("where")
+        if where is not None and out is None:
+            call.refuse("where= leaves elements unset", "Give an array that has them: out=...")
         small = next((arg for arg in args if isinstance(arg, Vec)), None)
         if small is not None and out is None:
             args = [beside_vector(call.frame, arg, small) for arg in args]
@@ -111,35 +112,46 @@ def of_elements(count: int, make: Make, of_arrays: Make | None = None) -> Handle
                 result = elementwise(call.frame, call.node, of_arrays or make, args)
             except NotPossible as error:
                 call.refuse(error.reason, error.remedy)
-            return result if out is None else _set_out(call, result, resolve(out))
+            if out is None:
+                return result
+            if where is not None:
+                return put_where(call, result, out, where)
+            return put_into(call, result, out)
         return _of_vectors_or_numbers(call, make, args)
 
     return handle
 
 
-def _without_out(call: KnownCall, count: int) -> tuple[KnownCall, Operand | None]:
-    """The call without the array that takes the result, and that array, by name or by place."""
-    named = dict(call.named)
-    out = named.pop("out", None)
+_OPTIONS: Final = ("out", "where", "dtype", "casting")
+
+
+def _without_options(call: KnownCall, count: int) -> tuple[KnownCall, dict[str, Operand]]:
+    """The call without what every ufunc takes, and that: `out` by name or by place."""
+    options = {name: resolve(operand) for name, operand in call.named.items()}
     args = list(call.args)
-    if out is None and len(args) == count + 1 and isinstance(resolve(args[-1]), ArrayOf):
-        out = args.pop()
-    for name in named:
-        what = f"{call.function} has no parameter {name!r} in a kernel"
-        call.refuse(what, "There are those by place, and out.")
-    return replace(call, args=args, named=named), out
+    if "out" not in options and len(args) == count + 1 and isinstance(resolve(args[-1]), ArrayOf):
+        options["out"] = args.pop()
+    for name in options:
+        if name not in _OPTIONS:
+            what = f"{call.function} has no parameter {name!r} in a kernel"
+            call.refuse(what, f"There are those by place, and {', '.join(_OPTIONS)}.")
+    casting = options.pop("casting", None)
+    if casting is not None and call.known_value(casting) != "same_kind":
+        call.refuse("casting is 'same_kind' in a kernel", "Convert with .astype(...) before.")
+    given = {name: operand for name, operand in options.items() if is_given(operand)}
+    if isinstance(given.get("where"), Known) and given["where"] == Known(True):
+        del given["where"]
+    return replace(call, args=args, named={}), given
 
 
-def _set_out(call: KnownCall, value: Elementwise, out: Operand) -> Operand:
-    """Set an array that is given as `out`; it is the result."""
-    if not isinstance(out, ArrayOf):
-        call.refuse(f"out is {describe(out)}", "Give it an array.")
-    check_writeable(call.frame, call.node, out.array)
-    source, to = value.element.strong, out.array.type.element
-    if not np.can_cast(source.dtype, to.dtype, "same_kind"):
-        call.refuse(f"out is of {to}, and takes no {source}, as NumPy refuses to")
-    set_elements(call.frame, call.node, out.array, value)
-    return out
+def _of_type(call: KnownCall, arg: Operand, dtype: Operand | None) -> Operand:
+    """An argument in the type that the function is to compute in."""
+    to = element_type(call, dtype)
+    if to is None:
+        return arg
+    if is_array(arg):
+        return elementwise(call.frame, call.node, lambda expr: cast(expr, to), [arg])
+    return Value(cast(call.number(arg), to))
 
 
 # -- functions of floats ----------------------------------------------------------------

@@ -26,6 +26,7 @@ from .array_expressions import (
 )
 from .array_selection import is_selection, set_selection
 from .array_statements import emit_update, materialised, set_elements, stored, update_elements
+from .data_classes import is_instance
 from .deferred_names import deferred
 from .expressions import (
     closure,
@@ -47,6 +48,7 @@ from .operands import (
     Iteration,
     Known,
     Operand,
+    Records,
     Unset,
     Value,
     Vec,
@@ -54,9 +56,10 @@ from .operands import (
     describe,
 )
 from .operators import apply
+from .records import as_records, field_of, fields_of, item_of
 from .run_values import decide, is_scalar, resolve
 from .sharing import note_change
-from .subscripts import array_part, check_writeable, element_of, spread, subscript
+from .subscripts import array_part, check_writeable, element_of, spread
 from .vector_components import vector_size
 
 __all__ = ["STATEMENTS", "assign", "assignment_expression", "block"]
@@ -128,6 +131,13 @@ def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
             if part is not None:
                 assign(frame, part, operand)
                 return
+            owner = expression(frame, target.value)
+            if is_instance(owner):
+                frame.refuse(
+                    target,
+                    f"{describe(owner)} is a value, which is made and never changed",
+                    "Make another one with the other values.",
+                )
             frame.refuse(
                 target,
                 "attributes of objects are read in a kernel, never written",
@@ -141,9 +151,12 @@ def _part_of_numbers(frame: Frame, target: ast.Attribute) -> ast.Subscript | Non
     """`z.real = x` of an array, as `z.real[...] = x`, and `v.y = x` of a vector, as `v[1] = x`;
     None for other attributes."""
     name, places = target.attr, swizzle(target.attr)
+    owner = expression(frame, target.value)
+    if as_records(owner) is not None:
+        field = ast.copy_location(ast.Constant(name), target)
+        return ast.copy_location(ast.Subscript(target.value, field, ast.Store()), target)
     if name not in ("real", "imag", "flat") and places is None:
         return None
-    owner = expression(frame, target.value)
     if places is not None and (isinstance(owner, Vec) or is_array(owner)):
         if len(places) > 1:
             frame.refuse(target, "several components are read, and not set", "Set one at a time.")
@@ -235,6 +248,9 @@ def store(
         case ArrayOf(array):
             check_writeable(frame, node, array)
             _store_into(frame, node, array, spread(indices), value)
+        case Records():
+            check_writeable(frame, node, owner.array)
+            _set_place(frame, node, item_of(frame, node, owner, indices), value)
         case Vec():
             _check_own(frame, node, owner)
             part = vectors.part_of(frame, node, owner, spread(indices))
@@ -269,11 +285,18 @@ def _store_into(
     if is_selection(indices):
         set_selection(frame, node, array, indices, value)
         return
-    part = array_part(frame, node, array, indices)
+    _set_place(frame, node, array_part(frame, node, array, indices), value)
+
+
+def _set_place(frame: Frame, node: ast.Subscript, part: Operand, value: Operand) -> None:
+    """Set what an index has led to: an element, a part of an array, a record."""
     if isinstance(part, Value):
         assert isinstance(part.expr, ir.Element)
-        number = cast(number_at(frame, node, value), array.type.element)
+        number = cast(number_at(frame, node, value), part.type)
         frame.lowering.emit(ir.SetElement(part.expr, number))
+        return
+    if isinstance(part, Records):
+        _set_record(frame, node, part, value)
         return
     assert isinstance(part, ArrayOf)
     if isinstance(value, Items):
@@ -284,6 +307,26 @@ def _store_into(
     if not (is_array(value) or is_scalar(value) or isinstance(value, Vec)):
         frame.refuse(node, f"{describe(value)} cannot be stored into {describe(part)}")
     set_elements(frame, frame.statement, part.array, value)
+
+
+def _set_record(frame: Frame, node: ast.Subscript, records: Records, value: Operand) -> None:
+    """Set all fields of a record, or of each of an array, to those of another or of a tuple."""
+    names, other = list(fields_of(records)), as_records(value)
+    if other is not None and other.dtype.names == records.dtype.names:
+        values = [field_of(frame, node, other, name) for name in names]
+    elif other is not None or is_array(value) or is_scalar(value):
+        frame.refuse(
+            node,
+            f"{describe(value)} is no record with the fields {', '.join(names)}",
+            "Set its fields, or give it a tuple.",
+        )
+    else:
+        values = parts(frame, node, value)
+    if len(values) != len(names):
+        frame.refuse(node, f"{len(values)} values for the fields {', '.join(names)}")
+    values = [snapshot(frame, resolve(each)) for each in values]
+    for name, each in zip(names, values, strict=True):
+        _set_place(frame, node, field_of(frame, node, records, name), each)
 
 
 def _store_vector(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: Vec) -> None:
@@ -357,7 +400,7 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
             if is_selection(keys) and is_array(owner):
                 _change_selection(frame, node, owner, keys)
                 return False
-            element_operand = subscript(frame, node.target, owner, keys)
+            element_operand = item_of(frame, node.target, owner, keys)
             target = element_operand.expr if isinstance(element_operand, Value) else None
             if frame.lowering.is_in_prange and isinstance(target, ir.Element):
                 _update(frame, node, target)

@@ -15,6 +15,7 @@ from whorl.signals import pass_on
 
 from . import vectors
 from .arithmetic import scalar_type
+from .data_classes import is_instance
 from .frame import Frame
 from .joins import Apart, all_at_once, join, new_variable, settings
 from .operands import (
@@ -51,7 +52,7 @@ def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[A
             return _part_of_expression(frame, node, owner, spread(indices))
         case Vec():
             return vectors.part_of(frame, node, owner, spread(indices))
-        case Items():
+        case Items() if not is_instance(owner):
             return _item(frame, node, owner, indices)
         case Iteration():
             return _counted_item(frame, node, owner, indices)

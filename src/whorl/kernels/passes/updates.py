@@ -62,7 +62,9 @@ def own_updates(function: ir.Function) -> None:
             _mark(_Iterations(loop, settings, bounds))
     for each in statements_of(function):
         match each:
-            case ir.Update(is_own=False, refusal=KernelError() as refusal) if not is_one_step(each):
+            case ir.Update(is_own=False, refusal=KernelError() as refusal) if not (
+                is_one_step(each) and each.element.array.type.alignment != "none"
+            ):
                 raise refusal
 
 
