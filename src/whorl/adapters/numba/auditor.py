@@ -124,7 +124,7 @@ class AuditedFile:
         self._files.save(key, data)
         begun = self._begun.pop(key[0], None)
         try:
-            if begun is not None and not self._order.obstacle(self._owner, begun.described):
+            if begun is not None and not self._order.obstacle_after(self._owner, begun.described):
                 _record(self._place(key), self._keys.name, begun)
         except Exception as error:
             pass_on(error)

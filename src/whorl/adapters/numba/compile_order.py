@@ -37,6 +37,10 @@ class _Compile:
     description: CodeDescription | None
     passed: tuple[str, ...]
 
+    def is_that_of(self, description: CodeDescription | None) -> bool:
+        """Whether it is this very description: checking one takes milliseconds."""
+        return description is not None and self.description is description
+
     def is_current(self) -> bool:
         return self.description is not None and self.description.holds()
 
@@ -79,7 +83,8 @@ class CompileOrder(event.Listener):  # type: ignore[misc]  # Numba has no types
             return
         noted = self._compiles.setdefault(dispatcher, [])
         passed = resolved_options({})
-        if noted and noted[-1].passed == passed and noted[-1].is_current():
+        last = noted[-1] if noted and noted[-1].passed == passed else None
+        if last is not None and (last.is_that_of(description) or last.is_current()):
             return
         noted.append(_Compile(description or _description_of(dispatcher), passed))
 
@@ -88,11 +93,16 @@ class CompileOrder(event.Listener):  # type: ignore[misc]  # Numba has no types
         if isinstance(owner, Dispatcher | UFuncDispatcher):
             self.note(owner, description)
 
-    def obstacle(self, owner: object, described: Iterable[CodeDescription]) -> str:
-        """Why other processes must not have what was compiled; empty if they may."""
+    def obstacle_after(self, owner: object, described: Iterable[CodeDescription]) -> str:
+        """The same after a compile, while which other threads can have changed something."""
         described = tuple(described)
         if not all(each.holds() for each in described):
             return "something that it reads was changed while it was compiled"
+        return self.obstacle(owner, described)
+
+    def obstacle(self, owner: object, described: Iterable[CodeDescription]) -> str:
+        """Why other processes must not have what was compiled; empty if they may."""
+        described = tuple(described)
         for dispatcher in self._called(owner, described):
             noted = self._compiles.get(dispatcher)
             callee = name_of(dispatcher.py_func)

@@ -20,7 +20,6 @@ from .compile_order import CompileOrder
 from .overload_key import KeyMaker, OverloadKey, toolchain
 
 _PAYLOAD: Final = "overload"
-_NOT_STORED: Final = "it is not stored"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +51,14 @@ class StoredOverloads:
         self._begun.pop(signature, None)
         if default_cache().store.is_off:
             return None
-        reason = _NOT_STORED
+        reason = "it is not stored"
         try:
             begun = _Begun(self._keys.key(signature, machine), time.perf_counter())
-            reason = self._obstacle(begun.key) or reason
-            if reason == _NOT_STORED:
+            obstacle = self._order.obstacle(self._owner, begun.key.described)
+            if obstacle:
+                reason = obstacle
+                self._say(obstacle)
+            else:
                 found = self._find(begun.key)
                 if found is not None:
                     self._order.note_loaded(self._owner, begun.key.described[0])
@@ -70,12 +72,8 @@ class StoredOverloads:
             raise RequiredHit(self._keys.name, reason, cache_state(default_cache()))
         return None
 
-    def _obstacle(self, key: OverloadKey) -> str:
-        """Why what other processes have is of no use here, nor what is made here to others."""
-        obstacle = self._order.obstacle(self._owner, key.described)
-        if obstacle:
-            say_once(f"{self._keys.name} is not cached: {obstacle}")
-        return obstacle
+    def _say(self, obstacle: str) -> None:
+        say_once(f"{self._keys.name} is not cached: {obstacle}")
 
     def _find(self, key: OverloadKey) -> Any:
         if self._is_flushed:
@@ -92,7 +90,10 @@ class StoredOverloads:
         if begun is None:
             return
         try:
-            if not self._obstacle(begun.key):
+            obstacle = self._order.obstacle_after(self._owner, begun.key.described)
+            if obstacle:
+                self._say(obstacle)
+            else:
                 self._keep(begun, data)
         except Exception as error:
             pass_on(error)
