@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from whorl.adapters.audit import AUDITORS, COMPILED, RIGHT, STALE, UNKNOWN, SeenEntry, run_audited
+from whorl.adapters.audited_run import AUDITORS, COMPILED, RIGHT, STALE, UNKNOWN, SeenEntry, run_audited
 
 from .cache_directory import cache_root
 from .failures import PathParameter, UsageFailure

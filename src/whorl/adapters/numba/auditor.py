@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from numba.core import caching
 
-from whorl.adapters.audit import COMPILED, RIGHT, STALE, UNKNOWN, SeenEntry, add_line
+from whorl.adapters.audited_run import COMPILED, RIGHT, STALE, UNKNOWN, SeenEntry, add_line
 from whorl.adapters.code_description import key_of
 from whorl.adapters.host_library import say_not_cached
 from whorl.artifacts import Entry, Label, Part
