@@ -25,7 +25,7 @@ STAMP := whorl-installed-$(shell pwd | cksum | cut -d' ' -f1)
 DOCS := .venv-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-libraries test-adapters images changelog release-check fuzz soak check fix bench bench-quick docs fresh clean
+.PHONY: help setup demo test test-all test-aarch64 test-libraries test-adapters images changelog release-check fuzz soak check fix bench bench-quick docs fresh clean
 # A stamp whose recipe failed half way must not stand for an environment.
 .DELETE_ON_ERROR:
 
@@ -60,6 +60,9 @@ changelog: $(VENV)/$(STAMP)  ## gather the fragments of changelog.d into CHANGEL
 
 release-check: $(VENV)/$(STAMP)  ## build sdist and wheel, and try them in fresh environments of every Python found
 	@$(VENV)/bin/python tests/release_check.py --pythons "$(PYTHONS)"
+
+test-aarch64: $(VENV)/$(STAMP)  ## run the tests that depend on the processor on aarch64, under qemu-user
+	@$(VENV)/bin/python tests/under_qemu.py $(ARGS)
 
 fuzz: $(VENV)/$(STAMP)  ## apply random edits to random programs, for a few minutes; ARGS="--programs 2000 --seed 7"
 	@$(VENV)/bin/python -m tests.processes.edit_fuzzer $(ARGS)

@@ -14,6 +14,7 @@ GUIDES = (
     "numba",
     "caching",
     "compiler",
+    "adapters",
     "adapters_jax",
     "adapters_numba",
     "adapters_triton",

@@ -107,6 +107,14 @@ def test_a_miss_is_explained_by_path_value_and_line(base: Path, tmp_path: Path) 
     assert "kernels.py:26: `v = scaled(v) * constants.SCALE + width()`" in errors
 
 
+def test_an_attribute_of_a_class_is_explained_by_its_value(base: Path, tmp_path: Path) -> None:
+    edit = EDITS[2]
+    write(tmp_path, {**FILES, edit.file: FILES[edit.file].replace(edit.old, edit.new)})
+    shutil.copytree(base / "whorl", tmp_path / "whorl")
+    _, errors = run(tmp_path, environment(tmp_path, WHORL_LOG="why"))
+    assert "class:helpers.Config.WIDTH: 7 -> 90" in errors
+
+
 def test_a_constant_that_changes_within_a_process_is_noticed(base: Path, tmp_path: Path) -> None:
     again = """
 constants.SCALE = 9

@@ -171,3 +171,78 @@ def test_tuples_are_unrolled() -> None:
 def test_the_plain_function_is_there_by_its_name_in_numba() -> None:
     assert square.py_func(3) == 9
     assert square.py_func is square.function
+
+
+def test_functions_without_a_body_of_their_own_are_refused_where_they_are_called() -> None:
+    def stub(x: Any) -> Any:
+        pass
+
+    @numba.extending.overload(stub)
+    def stub_overload(x: Any) -> Any:
+        return lambda x: x + 1
+
+    @numba.extending.intrinsic
+    def low_level(context: Any, x: Any) -> Any:
+        return None
+
+    @numba.cuda.jit(device=True)  # type: ignore[untyped-decorator]  # a module made at run time
+    def on_a_card(x: Any) -> None:
+        pass
+
+    @njit
+    def calls_it(function: Any, x: Any) -> Any:
+        return function(x)
+
+    assert not numba.cuda.is_available()
+    with pytest.raises(numba.TypingError, match="does not use overloads"):
+        calls_it(stub, 1)
+    with pytest.raises(numba.TypingError, match="intrinsic"):
+        calls_it(low_level, 1)
+    with pytest.raises(numba.NotInWhorl, match="compiles for processors"):
+        on_a_card(1)
+
+
+def test_an_overload_of_a_function_with_a_body_is_the_body() -> None:
+    def double(x: Any) -> Any:
+        return 2 * x
+
+    numba.extending.overload(double)(lambda x: None)
+
+    @njit
+    def calls_it(x: Any) -> Any:
+        return double(x)
+
+    assert calls_it(4) == 8
+
+
+def test_submodules_of_numba_can_be_imported() -> None:
+    from whorl.compat.numba.errors import (  # type: ignore[import-not-found]  # made at run time
+        NumbaPerformanceWarning,
+    )
+    from whorl.compat.numba.types import Array  # type: ignore[import-not-found]  # made at run time
+
+    assert issubclass(NumbaPerformanceWarning, UserWarning)
+    assert str(Array(float64, 1, "A", readonly=True)) == "const float64[:]"
+    assert numba.config.NUMBA_NUM_THREADS >= 1
+
+
+def test_a_signature_of_what_may_be_none_is_compiled_when_it_is_called() -> None:
+    @njit(int64(int64, numba.optional(int64)))
+    def plus(a: Any, b: Any) -> Any:
+        return a if b is None else a + b
+
+    assert not plus.specializations()
+    assert (plus(1, None), plus(1, 2)) == (1, 3)
+
+
+def test_a_layout_of_inputs_alone_changes_them() -> None:
+    @numba.guvectorize([(float64[:], float64[:])], "(n), (n)")
+    def add(x: Any, total: Any) -> None:
+        for i in range(x.size):
+            total[i] += x[i]
+
+    total = np.zeros((2, 3))
+    add(np.arange(3.0), total)
+    assert total.tolist() == [[0, 1, 2], [0, 1, 2]]
+    with pytest.raises(ValueError, match="fewer dimensions"):
+        add(1.0, total)

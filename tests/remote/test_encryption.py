@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.servers import FakeRedis
+from tests.remote.servers import FakeRedis, RawServer
 from tests.remote.stores import counts_of, far_store
 from tests.store.entries import key_of
 from whorl.store import Absent, Failed
@@ -85,6 +85,24 @@ def test_a_certificate_for_another_host_is_refused(
     store = far_store(f"rediss://127.0.0.1:{redis.port}/0?connect_timeout=2")
     assert isinstance(store.get(key_of("x")), Failed)
     assert counts_of(store)["error: bad certificate"] == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [(b"", "connection lost"), (b"-ERR unknown command\r\n", "answer not understood")],
+)
+def test_a_server_that_speaks_no_tls_is_not_blamed_for_its_certificate(
+    answer: bytes, reason: str
+) -> None:
+    def serve(connection: socket.socket) -> None:
+        connection.recv(1000)
+        connection.sendall(answer)
+
+    with RawServer(serve) as server:
+        for scheme in ("rediss", "https"):
+            store = far_store(f"{scheme}://localhost:{server.port}/0?connect_timeout=2")
+            assert isinstance(store.get(key_of("x")), Failed)
+            assert counts_of(store)[f"error: {reason}"] == 1
 
 
 def test_a_url_names_the_certificates_to_trust(redis: FakeRedis, certificate: Path) -> None:

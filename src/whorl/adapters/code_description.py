@@ -6,7 +6,7 @@ import dis
 import linecache
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, cast
 
 from whorl.calls.checked_survey import FINDS_CODE, CheckedSurvey
 from whorl.calls.impure_functions import ImpureKind
@@ -19,10 +19,12 @@ from whorl.fingerprint.fingerprinter import Fingerprinter
 from whorl.fingerprint.modes import Introspection
 from whorl.fingerprint.rules.compiled_functions import row_of
 from whorl.fingerprint.source import code_digest, place_of_code
+from whorl.fingerprint.static_lookup import class_vars
 from whorl.fingerprint.survey import module_of, survey_code
+from whorl.fingerprint.tokens import is_leaf
 from whorl.fingerprint.value_graph import Graph
 from whorl.fingerprint.watch import Check
-from whorl.steps.value_text import text_rows
+from whorl.steps.value_text import text_rows, value_text
 from whorl.store import KeyPart
 
 _READS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"))
@@ -159,6 +161,15 @@ def _code_parts(met: Mapping[str, object]) -> Iterator[KeyPart]:
             place = _place_of_read(path, functions)
             for row in text_rows(path, value, in_order=True):
                 yield KeyPart(*row, place=place)
+            if path.startswith("class:"):  # its digest alone would not say what has changed
+                yield from _attribute_parts(path, value)
+
+
+def _attribute_parts(path: str, cls: object) -> Iterator[KeyPart]:
+    """The constants of a class."""
+    for name, content in class_vars(cast("type", cls)).items():
+        if is_leaf(type(content)) and not name.startswith("__"):
+            yield KeyPart(f"{path}.{name}", value_text(content))
 
 
 def _definition(function: types.FunctionType) -> str:

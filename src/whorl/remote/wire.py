@@ -12,7 +12,7 @@ import socket
 import time
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from whorl.lazy import load
 
@@ -189,7 +189,24 @@ def troubles() -> Iterator[None]:
         raise EngineTrouble(Reason.FORBIDDEN) from None
     except OSError as error:
         if type(error).__module__ == "ssl":  # which is imported for encrypted connections only
-            raise EngineTrouble(Reason.CERTIFICATE, getattr(error, "reason", "") or "") from None
+            raise _tls_trouble(error) from None
         raise EngineTrouble(Reason.OTHER, error.strerror or "") from None
     except MemoryError:
         raise EngineTrouble(Reason.TOO_LARGE, "not enough memory") from None
+
+
+def _tls_trouble(error: OSError) -> EngineTrouble:
+    """Why a connection is not encrypted, by the name of the error: OpenSSL has hundreds."""
+    kind, words = type(error).__name__, str(getattr(error, "reason", None) or "")
+    if kind == "SSLCertVerificationError" or any(mark in words for mark in _OF_CERTIFICATES):
+        return EngineTrouble(Reason.CERTIFICATE, words)
+    if kind in ("SSLEOFError", "SSLZeroReturnError"):
+        return EngineTrouble(Reason.RESET)
+    return EngineTrouble(Reason.NONSENSE, words)
+
+
+_OF_CERTIFICATES: Final = (
+    "CERTIFICATE",
+    "UNKNOWN_CA",
+    "BAD_SIGNATURE",
+)

@@ -7,6 +7,7 @@ import inspect
 import os
 import types
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
 
@@ -177,6 +178,10 @@ class CachedFunction(Generic[P, R]):
         """Forget every result of this function, also those of earlier code; how many."""
         return self._results.forget_all()
 
+    def clear(self) -> int:
+        """The same as `invalidate_all`, by the name that joblib has for it."""
+        return self.invalidate_all()
+
     def stats(self) -> dict[str, int]:
         """How often each ending was met in this process."""
         return self._results.stats()
@@ -235,7 +240,7 @@ class BoundCached(Generic[R_co]):
         return self.__func__.invalidate(self.__self__, *args, **kwargs)
 
 
-@excluded("on_drift", "store", "writable")
+@excluded("lifetime", "on_drift", "store", "writable")
 class _Options(ResultOptions):
     """The options of `whorl.cached`; `parameters` says how each of them counts."""
 
@@ -264,7 +269,8 @@ class _Options(ResultOptions):
         has_paths = bool(self.marked("by_content"))
         name = full_name(function)
         requests = RequestBuilder(name, function, names, self, folder, has_paths=has_paths)
-        return Results(requests, result_store(name, self, function.__globals__))
+        store = result_store(name, self, function.__globals__)
+        return Results(requests, store, self.lifetime)
 
 
 @overload
@@ -287,6 +293,7 @@ def cached(
     serializer: Serializer | None = None,
     writable: bool = False,
     on_drift: OnDrift = "rerun",
+    expires: float | timedelta | None = None,
 ) -> Callable[[Callable[P, R]], CachedFunction[P, R]]: ...
 def cached(
     function: Callable[..., Any] | None = None,
@@ -307,6 +314,7 @@ def cached(
     serializer: Serializer | None = None,
     writable: bool = False,
     on_drift: OnDrift = "rerun",
+    expires: float | timedelta | None = None,
 ) -> Any:
     """Keep the results of a function: it runs again when its code or what it reads is another.
 
@@ -325,6 +333,7 @@ def cached(
     as long as the process. `serializer` has `dumps` and `loads`. With `writable`, arrays come as
     copies that can be written to; otherwise they cannot be. With `on_drift="raise"`, a global or
     function that has changed since the first call of this process is an error that names it.
+    After `expires` (seconds, or a timedelta) a result is made anew.
 
     >>> import whorl
     >>> @whorl.cached(store="process")
@@ -345,6 +354,7 @@ def cached(
     options = _Options(
         parameters, key=key, reads=reads, ignores=ignores, files=files, environment=environment,
         salt=salt, store=store, serializer=serializer, writable=writable, on_drift=on_drift,
+        expires=expires,
     )  # fmt: skip
 
     def decorate(function: Any) -> Any:

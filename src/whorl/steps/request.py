@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Final, Literal
 
 from whorl import settings
@@ -40,6 +41,7 @@ from .dependencies import (
     UnstableReads,
     dependencies_of,
 )
+from .lifetime import lifetime_of
 from .result_format import Serializer
 from .value_text import text_rows
 
@@ -68,6 +70,7 @@ class ResultOptions:
         serializer: Serializer | None,
         writable: bool,
         on_drift: OnDrift = "rerun",
+        expires: float | timedelta | None = None,
     ) -> None:
         # Tuples, because callers of a cached function check whether these have changed.
         self.key = key
@@ -80,6 +83,7 @@ class ResultOptions:
         self.serializer = serializer
         self.writable = writable
         self.on_drift = on_drift
+        self.lifetime = lifetime_of(expires)
         if key is not None and not callable(key):
             raise TypeError(f"key= is a function or a whorl.Fingerprinter, not {key!r}")
         if on_drift not in ("rerun", "raise"):

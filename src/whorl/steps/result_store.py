@@ -8,6 +8,7 @@ read-only, unless copies were asked for (`writable`).
 from __future__ import annotations
 
 import logging
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +25,7 @@ from whorl.store import Cache, Ending, Found, NullStore, Stored, default_cache
 from whorl.store.cache import as_cache
 from whorl.store.outcome import check_key
 
+from .lifetime import has_passed
 from .plain_format import CannotRestore
 from .request import ResultOptions
 from .result_format import decode_result, encode_result, is_constant
@@ -95,7 +97,9 @@ LABELS_READ: Final = 64
 class Result:
     """A result in hand. `constant` is its value if `is_constant`: nobody can change it."""
 
-    __slots__ = ("_decode", "_first", "constant", "is_constant", "is_shared", "is_stored", "size")
+    __slots__ = (
+        "_decode", "_first", "constant", "is_constant", "is_shared", "is_stored", "made", "size",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -104,12 +108,14 @@ class Result:
         decode: Callable[[], Any] | None = None,
         size: int = 0,
         is_shared: bool = True,
+        made: float = 0.0,
     ) -> None:
         self.is_constant = decode is None
         self.constant = value if decode is None else None
         self._decode = decode
         self._first = [] if decode is None else [value]  # for the first caller only
         self.size = size
+        self.made = made  # when, in seconds since 1970
         self.is_shared = is_shared  # or good for the call that made it only
         self.is_stored = is_shared  # or the store could not take it
 
@@ -145,6 +151,7 @@ class StoredResults:
         self._home = home
         self._serializer = options.serializer
         self._writable = options.writable
+        self._lifetime = options.lifetime
         self._logged: set[str] = set()
 
     @property
@@ -174,6 +181,8 @@ class StoredResults:
 
     def _read(self, entry: Entry) -> Result | None:
         try:
+            if self._lifetime != math.inf and has_passed(entry.label.made, self._lifetime):
+                return None
             return self._decoded(entry)
         except (Damaged, CannotRestore) as error:
             self._log(f"what is kept of {self._name} is not used: {error}", logging.INFO)
@@ -217,7 +226,8 @@ class StoredResults:
 
         value = decode()
         constant = self._serializer is None and is_constant(record)
-        return Result(value, decode=None if constant else decode, size=len(entry.data))
+        made = 0.0 if self._lifetime == math.inf else entry.label.made
+        return Result(value, decode=None if constant else decode, size=len(entry.data), made=made)
 
     def _scope(self) -> dict[str, Mapping[str, Any]]:
         """The function's own module, by the name it has in every process."""
@@ -254,10 +264,12 @@ class LiveResults:
 
     is_off: Final = False  # `WHORL_CACHE` is about another cache
 
-    def __init__(self, name: str, store: ProcessStore) -> None:
+    def __init__(self, name: str, store: ProcessStore, lifetime: float) -> None:
         self._name = name
         self._store = store
+        self._lifetime = lifetime
         self._labels: dict[Digest, Label] = {}
+        self._made: dict[Digest, float] = {}  # of results that expire
 
     @property
     def flights(self) -> Cache:
@@ -269,29 +281,36 @@ class LiveResults:
 
     def find(self, key: Digest, *, count: bool) -> Result | None:
         """The very result."""
-        row = self._store.get(key)
+        made = self._made.get(key, 0.0)
+        row = None if has_passed(made, self._lifetime) else self._store.get(key)
         if row is None:
             return None
         if count:
             self.flights.statistics.count(Ending.HIT)
-        return Result(row[0])
+        return Result(row[0], made=made)
 
     def keep(self, key: Digest, outcome: RunOutcome) -> Result:
         """Keep the very result."""
         if outcome.refusal:
             log.warning("a result of %s is not kept: %s", self._name, outcome.refusal)
             return Result(outcome.value, is_shared=False)
+        now = time.time()
         self._store.put(key, outcome.value)
+        if self._lifetime != math.inf:
+            self._made = {each: made for each, made in self._made.items() if each != key
+                          and not has_passed(made, self._lifetime)}  # fmt: skip
+            self._made[key] = now
         if len(self._labels) >= LABELS_READ:
             self._labels.pop(next(iter(self._labels)), None)
         name = StableDigest(str(key))  # of a label that stays here
-        self._labels[key] = Label("result", name, None, outcome.parts, made=time.time(),
+        self._labels[key] = Label("result", name, None, outcome.parts, made=now,
                                   seconds=outcome.seconds)  # fmt: skip
-        return Result(outcome.value)
+        return Result(outcome.value, made=now)
 
     def forget(self, key: Digest) -> bool:
         """Drop a result; whether there was one."""
         self._labels.pop(key, None)
+        self._made.pop(key, None)
         return self._store.remove(key)
 
     def forget_all(self) -> int:
@@ -311,7 +330,7 @@ def result_store(
     if isinstance(store, ProcessStore):
         if options.serializer is not None or options.writable:
             raise TypeError("serializer= and writable= are for results that are written down")
-        return LiveResults(name, store)
+        return LiveResults(name, store, options.lifetime)
     cache: Any = None
     if store is not None:
         try:

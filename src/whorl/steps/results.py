@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,7 @@ from whorl.store.status_line import Progress
 
 from .concurrent_writes import ConcurrentWrites, watch_writes
 from .dependencies import UnstableReads
+from .lifetime import has_passed
 from .request import RequestBuilder, ResultRequest, changed_names
 from .result_store import LABELS_READ, LiveResults, Result, RunOutcome, StoredResults
 
@@ -53,10 +55,16 @@ Row = tuple[Callable[[], bool], Result]
 class Results:
     """The results of one function or step."""
 
-    def __init__(self, requests: RequestBuilder, store: StoredResults | LiveResults) -> None:
+    def __init__(
+        self,
+        requests: RequestBuilder,
+        store: StoredResults | LiveResults,
+        lifetime: float = math.inf,
+    ) -> None:
         self.name = requests.name
         self.requests = requests
         self.store = store
+        self.lifetime = lifetime
         self.memo = requests.memo
         self.has_declared = requests.has_declared
         self.rows: dict[object, Row] = {}
@@ -107,6 +115,9 @@ class Results:
     def find(self, request: ResultRequest, memo: object) -> Result | None:
         """The result of a request, in memory or in the store."""
         result = self._by_key.get(request.key)
+        if result is not None and has_passed(result.made, self.lifetime):
+            del self._by_key[request.key]
+            result = None
         if result is None:
             result = self.store.find(request.key, count=True)
             if result is None:
@@ -134,7 +145,11 @@ class Results:
         if request.key not in self._by_key:
             self._by_key[request.key] = result
             self._bytes += result.size
-        self.rows[memo] = request.dependencies.holds, result
+        holds = request.dependencies.holds
+        if self.lifetime == math.inf:
+            self.rows[memo] = holds, result
+        else:
+            self.rows[memo] = lambda: holds() and not has_passed(result.made, self.lifetime), result
 
     def obtain(
         self, build: Callable[[], tuple[object, ResultRequest]], run: Callable[[], Any]
@@ -260,7 +275,8 @@ class Results:
         """Whether a call would be a hit, and why not."""
         if self.is_off:
             return Explanation(self.name, "miss", "the cache is off")
-        if request.key in self._by_key:
+        known = self._by_key.get(request.key)
+        if known is not None and not has_passed(known.made, self.lifetime):
             return Explanation(self.name, "hit", "its result is in memory")
         if self.store.find(request.key, count=False) is not None:
             return Explanation(self.name, "hit", "its result is in the store")
@@ -276,6 +292,9 @@ class Results:
                 nearest = changes
         if nearest is None:
             return Explanation(self.name, "miss", FIRST_CALL)
+        if not nearest and self.lifetime != math.inf:
+            why = f"its result has expired, after {self.lifetime:g} s, or is no longer in the store"
+            return Explanation(self.name, "miss", why)
         if not nearest:
             return Explanation(
                 self.name, "miss", "its result is no longer in the store, or cannot be read"

@@ -9,7 +9,7 @@ import numpy as np
 
 from whorl.fast_dataclasses import dataclass
 
-from .number_types import ArrayOf, Number, OtherType, SignatureOf
+from .number_types import ArrayOf, Number, OtherType, PointerTo, SignatureOf, void, voidptr
 
 __all__ = ["CallSignature", "signatures_in", "with_long_names"]
 
@@ -51,6 +51,32 @@ def signatures_in(given: Any) -> list[CallSignature]:
         f"{given!r} is no signature: write 'float64(float64[:], int64)', or types such as "
         "float64(float64[:], int64)"
     )
+
+
+def signature_of_c(given: Any) -> SignatureOf:
+    """The one signature of a function of C: numbers and pointers.
+
+    >>> str(signature_of_c("double(intc, CPointer(double))"))
+    'float64(int32, *float64)'
+    """
+    if isinstance(given, SignatureOf):
+        return given
+    match = re.fullmatch(r"\s*([\w.]+)\s*\((.*)\)\s*", given) if isinstance(given, str) else None
+    if match is None:
+        raise TypeError(f"{given!r} is no signature of a function of C: write 'float64(float64)'")
+    words = [word.strip() for word in match[2].split(",") if word.strip()]
+    return SignatureOf(_type_of_c(match[1]), tuple(map(_type_of_c, words)))
+
+
+def _type_of_c(word: str) -> Number | PointerTo:
+    pointer = re.fullmatch(r"(?:\w+\.)*CPointer\((.*)\)|(.*\w)\s*\*|\*(.+)", word)
+    if pointer is not None:
+        inner = next(each for each in pointer.groups() if each is not None)
+        return PointerTo(Number(_dtype(inner, word).name))
+    plain = word.rpartition(".")[2]
+    if plain in ("void", "none"):
+        return void
+    return voidptr if plain == "voidptr" else Number(_dtype(word, word).name)
 
 
 _TYPES: Final = (Number, ArrayOf, OtherType)

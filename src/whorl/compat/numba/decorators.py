@@ -14,7 +14,8 @@ from whorl.ufuncs import GrowingUfunc
 from whorl.ufuncs import guvectorize as _guvectorize
 from whorl.ufuncs import vectorize as _vectorize
 
-from .call_signature import CallSignature, signatures_in, with_long_names
+from .c_callable import CCallable, c_callable
+from .call_signature import CallSignature, signature_of_c, signatures_in, with_long_names
 from .missing import NotInWhorl
 from .parts_in_place import PartsInPlace
 
@@ -94,12 +95,19 @@ def guvectorize(signatures: Any, layout: str, /, **options: Any) -> Callable[[_F
     return _guvectorize(with_long_names(signatures), plain, **chosen)
 
 
-def cfunc(*args: Any, **options: Any) -> NoReturn:
-    """`numba.cfunc` is missing."""
-    raise NotInWhorl(
-        "whorl makes no single C function here. Write C entry points of kernels into a library "
-        "with `whorl export --c`."
-    )
+def cfunc(signature: Any, /, **options: Any) -> Callable[[_Function], CCallable]:
+    """`numba.cfunc`: a function of C, with `.address` and `.ctypes`.
+
+    >>> import whorl.compat.numba as numba
+    >>> @numba.cfunc("float64(float64, int32)")
+    ... def scaled(x, n):
+    ...     return x * n
+    >>> scaled.ctypes(1.5, 3)
+    4.5
+    """
+    wanted = signature_of_c(signature)
+    fastmath = _kernel_options(options).get("fastmath", False)
+    return lambda function: c_callable(function, wanted, fastmath)
 
 
 def stencil(*args: Any, **options: Any) -> NoReturn:

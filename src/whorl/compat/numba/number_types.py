@@ -117,6 +117,20 @@ def optional(type: Any) -> OtherType:
 Optional = Omitted = optional
 
 
+@dataclass(frozen=True, slots=True)
+class PointerTo:
+    """The type of addresses of numbers, in functions of C."""
+
+    element: Number
+
+    def __str__(self) -> str:
+        return f"*{self.element}"
+
+
+CPointer = PointerTo
+voidptr: Final = PointerTo(Number("uint8"))
+
+
 class WrapperAddressProtocol:
     """The base of objects that are functions of C: kernels call them.
 
@@ -141,10 +155,10 @@ class SignatureOf:
 
     @property
     def __whorl_signature_text__(self) -> str:
-        return f"{self.result}({', '.join(map(str, self.parameters))})"
+        return str(self)
 
     def __str__(self) -> str:
-        return self.__whorl_signature_text__
+        return f"{self.result}({', '.join(map(str, self.parameters))})"
 
 
 void: Final = Number("void")
