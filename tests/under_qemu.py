@@ -16,7 +16,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,14 +31,26 @@ TESTS = (
     "tests/kernels/test_ahead_of_time.py",
     "tests/kernels/test_array_threads.py",
     "tests/kernels/test_exceptions.py",
-    "tests/native_walk",
-    "tests/shipping",
+    "tests/native_walk/test_walk.py",
 )
 """What depends on the processor: code, images, launches, threads."""
 DEBIAN = "python3,python3-venv,libgomp1,libstdc++6"
 NOT_THERE = ("hatchling", "import-linter", "mypy", "obstore", "redis", "ruff")
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux_2_17_aarch64",
              "manylinux2014_aarch64")  # fmt: skip
+
+
+SHIPPED = """
+import sys
+sys.modules["llvmlite"] = None
+import numpy as np
+import heat
+old = np.zeros((5, 5)); old[2, 2] = 1.0
+new = old.copy()
+heat.diffuse(new, old, 0.25)
+assert (new[2, 1], heat.largest(new)) == (0.25, 0.25)
+assert heat.smoothed(np.arange(4.0), 1).tolist() == [0.5, 1.0, 2.0, 2.5]
+"""
 
 
 class Unable(Exception):
@@ -55,6 +69,8 @@ def main() -> int:
         if not (place / "complete").exists():
             print(f"setting up {place}, some minutes ...", flush=True)
             set_up(place, options.suite)
+        if not options.words:
+            check_shipped(place)
     except Unable as error:
         print(error, file=sys.stderr)
         return 1
@@ -92,6 +108,29 @@ def set_up(place: Path, suite: str) -> None:
     (place / "complete").touch()
 
 
+def check_shipped(place: Path) -> None:
+    """Kernels that were compiled and linked here, for a wheel, run there without LLVM."""
+    words = [str(place / "python"), "-c", "import sys; print(sys.version_info[:2])"]
+    there = subprocess.run(words, capture_output=True, text=True, check=True)
+    if there.stdout.strip() != str(sys.version_info[:2]):
+        print(f"not tried: a wheel made here; its Python is {there.stdout.strip()}")
+        return
+    with tempfile.TemporaryDirectory(prefix="whorl-qemu-") as folder:
+        project, site = Path(folder, "project"), Path(folder, "site")
+        shutil.copytree(ROOT / "examples" / "shipped", project)
+        file = project / "pyproject.toml"
+        file.write_text(re.sub("targets = .*", 'targets = ["aarch64"]', file.read_text()))
+        _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=project)
+        (wheel,) = Path(folder).glob("heat-*aarch64.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(site)
+        _run(
+            str(place / "python"), "-c", SHIPPED,
+            PYTHONPATH=str(site), WHORL_CACHE_DIR=str(Path(folder, "cache")), WHORL_REQUIRE_HIT="1",
+        )  # fmt: skip
+    print(f"{wheel.name}, made here, runs there without LLVM")
+
+
 def _download(place: Path, suite: str) -> None:
     """Debian's packages for a minimal system with Python; none of them is installed."""
     words = ["--download-only", "--arch=arm64", "--variant=minbase", f"--include={DEBIAN}"]
@@ -111,10 +150,9 @@ def _install(site: Path, version: str) -> None:
     )  # fmt: skip
 
 
-def _run(*words: str) -> None:
-    done = subprocess.run(
-        words, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"}
-    )
+def _run(*words: str, cwd: Path | None = None, **variables: str) -> None:
+    env = {**os.environ, "LC_ALL": "C", **variables}
+    done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-5:]
         raise Unable("\n  ".join([f"this ended with code {done.returncode}: {words[0]}", *last]))

@@ -23,7 +23,7 @@ class UnsupportedValue(WhorlError, TypeError):
 
     `path` is the path from the value to the part without a fingerprint, in Python syntax;
     `type_name` is the type of that part; `reason` says why it has no fingerprint, `remedy` what
-    to do.
+    to do. `others` are the errors about other arguments of the same call.
 
     >>> import whorl
     >>> try:
@@ -39,12 +39,14 @@ class UnsupportedValue(WhorlError, TypeError):
         self.type_name = type_name
         self.reason = reason
         self.remedy = remedy
+        self.others: tuple[UnsupportedValue, ...] = ()
 
     def __str__(self) -> str:
-        return (
+        what = (
             f"{self.path} is of type '{self.type_name}', which has no fingerprint: {self.reason}.\n"
             f"  {self.remedy}"
         )
+        return "\n".join([what, *map(str, self.others)])
 
 
 class BadSetting(WhorlError, ValueError):
@@ -125,7 +127,8 @@ class UnsupportedFunction(WhorlError, TypeError):
     """The results of a function cannot be cached, because whorl cannot know what it reads.
 
     `function` is its name; `path` says what it reads, and through which calls; `type_name` is the
-    type of that; `reason` says why whorl cannot know it, `remedy` what to do.
+    type of that; `reason` says why whorl cannot know it, `remedy` what to do. `others` are errors
+    about the same function, for what else it reads.
 
     >>> remedy = "Leave it out with whorl.cached(ignores=['LOCK'])."
     >>> print(UnsupportedFunction("app.solve", "LOCK", "lock", "it is a lock", remedy))
@@ -140,6 +143,7 @@ class UnsupportedFunction(WhorlError, TypeError):
         self.type_name = type_name
         self.reason = reason
         self.remedy = remedy
+        self.others: tuple[UnsupportedFunction, ...] = ()
 
     def __str__(self) -> str:
         if self.type_name == "function":  # the reason says which, and what it does
@@ -147,7 +151,8 @@ class UnsupportedFunction(WhorlError, TypeError):
             what = f"{self.reason}{through}"
         else:
             what = f"it reads {self.path}, of type '{self.type_name}', and {self.reason}"
-        return f"The results of {self.function} cannot be cached: {what}.\n  {self.remedy}"
+        text = f"The results of {self.function} cannot be cached: {what}.\n  {self.remedy}"
+        return "\n".join([text, *map(str, self.others)])
 
 
 class Drifted(WhorlError, RuntimeError):

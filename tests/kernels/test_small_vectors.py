@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import enum
 import pickle
 from typing import Any
 
@@ -97,6 +98,59 @@ def from_globals(x):
     )
 
 
+@whorl.kernel
+def numpy_functions(x, a, n):
+    v, w, m = whorl.vec(x[0]) - 1.25, whorl.vec(x[1]), whorl.mat(a)
+    return (
+        v.mean(),
+        v.argmax(),
+        np.sum(v),
+        np.max(v),
+        np.where(v > 0, v, w).zy,
+        np.clip(v, 0.0, 1.0).y,
+        (v < w).all(),
+        np.any(v == w),
+        np.sign(v).x,
+        max(v),
+        min(v),
+        sum(v * w),
+        v.prod(),
+        v.real,
+        np.array([1.0, 2.0, 3.0]) + v,
+        np.linalg.norm(v),
+        whorl.vec(np.cross(v, w)).x,
+        np.dot(v, w),
+        v.round(),
+        np.outer(v, w)[0, 1],
+        np.linalg.det(m),
+        np.linalg.inv(m),
+        np.linalg.solve(m, v),
+        np.trace(m),
+        v.astype(np.float32),
+        v[::-1].x,
+        v[1:].norm(),
+        v.shape,
+        v.size,
+        len(v),
+        v.ndim,
+        v[n],
+        m[n, 1],
+        np.sqrt(v * v).norm(),
+        (m @ v).normalized().dot(w),
+        whorl.vec(v, w, v).determinant(),
+        2**v,
+        whorl.vec(1, 2) // 2,
+        whorl.vec(1.0, 2.0, dtype=np.float32),
+        np.isnan(v).any(),
+        np.exp(v).z,
+        whorl.vec(True, False),
+        (v > 0) & (w > 0),
+        np.eye(3) @ v,
+        m.sum(axis=1),
+        np.hypot(v.x, v.y),
+    )
+
+
 def test_components_are_read_and_set_by_name() -> None:
     agree(named_components, rows(), 2.5)
     agree(set_components, rows())
@@ -112,6 +166,11 @@ def test_operators_and_methods_are_those_of_plain_python(dtype: Any) -> None:
 
 def test_vectors_and_matrices_are_made_of_globals_tuples_and_rows() -> None:
     agree(from_globals, 0.5)
+
+
+def test_functions_of_numpy_take_vectors_and_make_vectors() -> None:
+    agree(numpy_functions, rows(), MATRIX, 2)
+    assert repr(np.where(whorl.vec(1.0, -1.0) > 0, 2.0, 3.0)) == "vec([2., 3.])"
 
 
 @whorl.kernel
@@ -217,6 +276,35 @@ def test_members_of_objects_are_read_as_vectors_too() -> None:
     assert type(plain.position) is np.ndarray
 
 
+class Kind(enum.Enum):
+    HERE = 1
+
+
+class Slotted:
+    __slots__ = ("__dict__", "scale")
+
+    def __init__(self) -> None:
+        self.scale, self.x = 2.0, np.ones((2, 3))
+
+
+class Held:
+    def __init__(self) -> None:
+        self.pair, self.kind = (np.ones((2, 3)), np.zeros(2)), Kind.HERE
+
+
+@whorl.kernel
+def of_members(slotted, held):
+    held.pair[0][1].y += slotted.scale
+    first = held.pair[0][1].zy if held.kind is Kind.HERE else held.pair[0][0].zy
+    return first, slotted.x.sum()
+
+
+def test_objects_of_all_kinds_are_read_in_plain_python() -> None:
+    ours, theirs = Held(), Held()
+    assert_same(of_members(Slotted(), ours), of_members.interpret(Slotted(), theirs))
+    assert_same(ours.pair[0], theirs.pair[0])
+
+
 def test_lengths_of_rows_that_are_used_as_vectors_are_facts() -> None:
     kernel = whorl.kernel(set_components.function)
     for n in (4, 5, 4):
@@ -224,6 +312,28 @@ def test_lengths_of_rows_that_are_used_as_vectors_are_facts() -> None:
     assert kernel.stats()["compiled"] == 1
     kernel(np.zeros((4, 4)))
     assert kernel.stats()["compiled"] == 2
+
+
+@whorl.kernel
+def raised(x):
+    for i in range(len(x)):
+        x[i] = x[i] * 2 + whorl.vec(1.0, 2.0, 3.0)
+        x[i] -= whorl.vec(1.0, 1.0, 1.0)
+
+
+def test_kernels_are_compiled_ahead_for_rows_whose_length_no_type_says() -> None:
+    kernel = whorl.kernel(raised.function)
+    kernel.compile("f64[:, ::1]")
+    for n in (2, 3):
+        ours, theirs = np.ones((n, 3)), np.ones((n, 3))
+        kernel(ours)
+        kernel.interpret(theirs)
+        assert np.array_equal(ours, theirs)
+    with pytest.raises(ValueError, match="do not fit"):
+        kernel(np.ones((2, 10)))
+    with pytest.raises(TypeError, match="Give an example in place of the type"):
+        set_components.compile("f64[:, ::1]")
+    set_components.compile(np.ones((2, 3)))
 
 
 @needs_native

@@ -17,7 +17,7 @@ from tests.remote.keys import TEAM, ed25519, public_part
 from tests.remote.servers import FakeHttp, FakeRedis, free_port
 from tests.remote.stores import counts_of, entry_in, far_store
 from tests.store.entries import entry_of, key_of
-from whorl.store import Absent, Skipped, Stored
+from whorl.store import Absent, Found, Skipped, Stored
 from whorl.store.listing import Name
 
 GROUP = key_of("group")
@@ -123,6 +123,24 @@ def test_http_authorizes_with_user_and_password() -> None:
         store.put(entry_of("x"))
         assert store.flush()
         assert len(server.files) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("käse/\u2603", "/k%C3%A4se/%E2%98%83/whorl/"),
+        ("a%20b/~x,y=z", "/a%20b/~x,y=z/whorl/"),
+        ("", "/whorl/"),
+    ],
+)
+def test_a_path_may_hold_what_a_url_may(path: str, asked: str) -> None:
+    with FakeHttp() as server:
+        store = far_store(f"http://127.0.0.1:{server.port}/{path}")
+        store.put(entry_of("x"))
+        assert store.flush()
+        (file,) = server.files
+        assert file.startswith(asked)
+        assert isinstance(store.get(key_of("x")), Found)
 
 
 def test_one_connection_serves_many_requests(redis: FakeRedis) -> None:

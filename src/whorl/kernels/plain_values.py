@@ -6,6 +6,7 @@ view of the array.
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,11 @@ def as_argument(value: Any) -> Any:
     >>> as_argument(np.zeros((2, 3)))[0].x.item()
     0.0
     """
-    if isinstance(value, tuple | list) and type(value) in (tuple, list):
-        return type(value)(map(_array_view, value))
-    seen = _array_view(value)
+    seen = _view(value)
     members = getattr(value, "__dict__", None)
     if seen is not value or type(members) is not dict or not _is_copied(value):
         return seen
-    views = {name: _array_view(member) for name, member in members.items()}
+    views = {name: _view(member) for name, member in members.items()}
     if all(views[name] is member for name, member in members.items()):
         return value
     try:
@@ -40,11 +39,23 @@ def as_argument(value: Any) -> Any:
 
 
 def _is_copied(value: object) -> bool:
-    """Whether it is an object like others, of which a copy may end without a trace."""
-    return not isinstance(value, type) and not callable(value) and not hasattr(value, "__del__")
+    """Whether it is an object like others: all of it is in its `__dict__`, and a copy ends without
+    a trace."""
+    cls = type(value)
+    has_slots = any(set(vars(base).get("__slots__", ())) - _PLACES for base in cls.__mro__)
+    is_single = isinstance(value, type | enum.Enum) or callable(value)
+    return not is_single and not has_slots and not hasattr(cls, "__del__")
 
 
-def _array_view(value: Any) -> Any:
+_PLACES = frozenset(("__dict__", "__weakref__"))
+
+
+def _view(value: Any) -> Any:
+    """An array as a view, a tuple or list of arrays as one of views; all else as it is."""
+    if type(value) in (tuple, list):
+        views = [_view(item) for item in value]
+        is_changed = any(one is not other for one, other in zip(views, value, strict=True))
+        return type(value)(views) if is_changed else value
     if type(value) is not np.ndarray:
         return value
     return value.view(np.recarray) if value.dtype.names else value.view(SmallArray)

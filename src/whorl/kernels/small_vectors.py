@@ -61,6 +61,11 @@ class SmallArray(np.ndarray[Any, np.dtype[Any]]):
         """Numbers are NumPy's, as those that any array gives."""
         return array[()] if return_scalar else array.view(type(self))
 
+    def __array_function__(self, function: Any, classes: Any, args: Any, kwargs: Any) -> Any:
+        """What NumPy's functions make of such arrays is one, too: `np.where(v > 0, v, w)`."""
+        result: Any = super().__array_function__(function, classes, args, kwargs)
+        return result.view(SmallArray) if type(result) is np.ndarray else result
+
     def __repr__(self) -> str:
         """As the call that makes it."""
         name = {1: "vec", 2: "mat"}.get(self.ndim, "array")

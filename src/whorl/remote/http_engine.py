@@ -23,6 +23,7 @@ from .wire import Wire, connect, troubles
 __all__ = ["HttpEngine"]
 
 _ABSENT: Final = (404, 410)
+_IN_PATHS: Final = "/%:@!$&'()*+,;=~"  # what stays as the URL has it
 _NO_COLLECTION: Final = (404, 409, 500)  # the last from nginx
 
 
@@ -31,7 +32,7 @@ class HttpEngine(BaseEngine):
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._root = address.path.rstrip("/")
+        self._root = quote(address.path.rstrip("/"), safe=_IN_PATHS)
         self._connection: HTTPConnection | None = None
         self._wire: Wire | None = None
         self._is_made = False  # whether collections were made

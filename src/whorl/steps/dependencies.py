@@ -282,10 +282,19 @@ class _DependencySurvey(CheckedSurvey):
         super().__init__(name, introspection=sees, **options.for_survey())
         self._options = options
         self._declarations: list[tuple[object, Declarations]] = []
+        self._refused: list[UnsupportedFunction] = []
 
     def called(self, graph: Graph) -> Iterator[types.FunctionType]:
         """The functions that a call can lead to; their impure reads are checked."""
-        return self.checked_callees(graph)
+        functions = list(self.checked_callees(graph))
+        if self._refused:
+            different: dict[tuple[str, str], UnsupportedFunction] = {}
+            for each in self._refused:
+                different.setdefault((each.path, each.remedy), each)
+            error, *others = different.values()
+            error.others = tuple(others)
+            raise error
+        return iter(functions)
 
     def beside(self, graph: Graph) -> list[str]:
         """The settings of the process that results depend on: names and digests."""
@@ -327,7 +336,7 @@ class _DependencySurvey(CheckedSurvey):
     # -- impure reads ---------------------------------------------------------------------
 
     def check(self, function: types.FunctionType, graph: Graph) -> None:
-        """Refuse a function that reads something from outside which nobody has declared."""
+        """Note what a function reads from outside which nobody has declared: all is refused."""
         named = list(named_reads(function))
         for read in self.impure_reads(function):
             if read.kind.name in self._options.kinds or read.name in self.ignores:
@@ -339,12 +348,13 @@ class _DependencySurvey(CheckedSurvey):
             if read.method and self._is_method(read.method) and not self._has_paths(graph):
                 continue  # whose code is checked by itself
             name = next((text for used, text in named if used == read), "NAME")
-            raise self.refusal(read, read.name, function, graph, name)
+            self._refused.append(self.refusal(read, read.name, function, graph, name))
         for read, name in named:
             if read.name in self.ignores or self._options.declared.has(name):
                 continue
             if not self._is_declared(read, function, graph):
-                raise self.refusal(read, f"{read.name} for {name!r}", function, graph, name)
+                what = f"{read.name} for {name!r}"
+                self._refused.append(self.refusal(read, what, function, graph, name))
 
     def _is_declared(self, read: ImpureRead, function: types.FunctionType, graph: Graph) -> bool:
         """Whether a function is reached through a cached one that has declared this read."""

@@ -163,8 +163,22 @@ class RequestBuilder:
         try:
             memo = self.arguments.memo(values)
         except UnsupportedValue as error:
-            raise self._with_parameter(error, values) from None
+            raise self._with_others(self._with_parameter(error, values), values) from None
         return (memo, marshalled(self.declared.now())) if self.has_declared else memo
+
+    def _with_others(self, error: UnsupportedValue, values: tuple[Any, ...]) -> UnsupportedValue:
+        """The error about the first argument that has one, which knows those about the others."""
+        errors = []
+        for number in range(len(values)):
+            only = tuple(each if i == number else None for i, each in enumerate(values))
+            try:
+                self.arguments.memo(only)
+            except UnsupportedValue as another:
+                errors.append(self._with_parameter(another, only))
+        if len(errors) > 1:
+            error, *others = errors
+            error.others = tuple(others)
+        return error
 
     def _with_parameter(self, error: UnsupportedValue, values: tuple[Any, ...]) -> UnsupportedValue:
         """The same error, with the name of the parameter in place of its number."""

@@ -229,8 +229,11 @@ def read_extents(frame: Frame, extents: tuple[ir.Expr, ...], largest: int) -> tu
             return extents
         if isinstance(extent, ir.Const):
             sizes.append(int(extent.value))
-        else:
-            sizes.append(arrays[extent.slot].peek().shape[extent.axis])
+            continue
+        size = arrays[extent.slot].peek().shape[extent.axis]
+        if largest <= FEW and size > SMALL_EXTENT:  # a type of arguments does not say it
+            return extents
+        sizes.append(size)
     if prod(sizes) > largest:
         return extents
     return tuple(

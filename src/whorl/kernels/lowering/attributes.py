@@ -84,6 +84,8 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Operand) -> Operand:
             return _member(frame, node, frame.place(view))
         case Vec() if name in vectors.ATTRIBUTES:
             return vectors.ATTRIBUTES[name](owner)
+        case Vec() if name in _PARTS:
+            return vectors.elementwise(frame, owner.shape, _PARTS[name], owner)
         case Iteration(bounds=bounds) if bounds is not None and name in _BOUNDS:
             return Value(bounds[_BOUNDS.index(name)])
         case Items(items, cls=cls) if cls is not None and name in cls.__match_args__:
