@@ -16,6 +16,7 @@ GUIDES = (
     "compiler",
     "adapters",
     "adapters_jax",
+    "adapters_numba",
     "adapters_triton",
     "adapters_gt4py",
     "adapters_quadrants",

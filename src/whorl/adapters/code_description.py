@@ -12,6 +12,7 @@ from whorl.calls.checked_survey import FINDS_CODE, CheckedSurvey
 from whorl.calls.impure_functions import ImpureKind
 from whorl.errors import UnsupportedFunction
 from whorl.fast_dataclasses import dataclass
+from whorl.fingerprint.boundary import Boundary
 from whorl.fingerprint.bytecode import nested_codes
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.fingerprinter import Fingerprinter
@@ -60,6 +61,7 @@ def describe(
     ignores: Iterable[str] = (),
     leaving_out: str = "whorl.adapters.describe(ignores=[NAME])",
     pure: bool = False,
+    packages: Iterable[str] = (),
 ) -> CodeDescription:
     """What some functions are made of: their code, and all that it reads, through every call.
 
@@ -67,7 +69,8 @@ def describe(
     `ignores` are globals and captured variables that do not count (`LOCK`, `solver.LOCK`), and
     `leaving_out` is how the user writes that, for errors. What cannot be known exactly raises
     `UnsupportedFunction`; with `pure`, so does code that reads files, the environment or clocks,
-    for compilers that run Python code.
+    for compilers that run Python code. `packages` are installed ones whose code counts by what it
+    is, not by version.
 
     >>> solver = {"__name__": "solver", "SCALE": 2.0}
     >>> exec("def step(x): return x * SCALE", solver)
@@ -80,9 +83,10 @@ def describe(
     """
     others = dict(beside or {})
     left_out = frozenset(ignores)
+    boundary = Boundary(user=frozenset(packages))
 
     def survey(sees: frozenset[Introspection]) -> _AdapterSurvey:
-        return _AdapterSurvey(name, leaving_out, left_out, sees, pure)
+        return _AdapterSurvey(name, leaving_out, left_out, sees, pure, boundary)
 
     outcome = survey_code(survey, (*roots, [*others.items()]))
     if outcome is None:
@@ -112,8 +116,9 @@ class _AdapterSurvey(CheckedSurvey):
         ignores: frozenset[str],
         sees: frozenset[Introspection],
         pure: bool,
+        boundary: Boundary,
     ) -> None:
-        super().__init__(name, ignores=ignores, introspection=sees)
+        super().__init__(name, ignores=ignores, introspection=sees, boundary=boundary)
         self._option = option
         self._pure = pure
 

@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "import": ("import_", "check such a file and store its entries"),
     "record": ("record_calls", "run a script, and list the calls that it compiles"),
     "warm": ("warm", "run scripts or compile recorded calls, to fill the cache"),
+    "audit": ("audit", "run a script, and report stale entries of its own compiler's cache"),
     "remote": ("shared", "check, fill, read and list shared caches"),
     "keys": ("sealing_keys", "manage the keys that seal shared entries"),
     "doctor": ("doctor", "check settings, directory, toolchain and launch"),

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from whorl.lazy import attach
 
 if TYPE_CHECKING:
+    from .auditor import Auditor
     from .locator import Locator, install
 else:
-    __getattr__, __dir__ = attach(__name__, {"locator": "Locator install"})
+    __getattr__, __dir__ = attach(__name__, {"auditor": "Auditor", "locator": "Locator install"})
 
-__all__ = ["Locator", "install"]
+__all__ = ["Auditor", "Locator", "install"]

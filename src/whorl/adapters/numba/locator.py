@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from whorl import settings
 from whorl.adapters.host_library import say_once
 
 from .compile_order import CompileOrder
+from .ignored_names import IGNORED
 from .overload_key import LIBRARY, KeyMaker
 from .owner import find_owner
 from .registrations import Registrations
@@ -37,7 +39,7 @@ class Locator:
     def from_function(cls, py_func: types.FunctionType, py_file: str) -> Any:
         """The locator of a function: one of Numba's own if whorl does not know this Numba."""
         if not LIBRARY.is_supported() or not _prepare():
-            return _own_locator(py_func, py_file)
+            return own_locator(py_func, py_file)
         return cls(find_owner(py_func), py_func, py_file)
 
     def get_cache_path(self) -> str:
@@ -77,15 +79,21 @@ class _NotStored:
         """Nothing is there."""
 
 
-def install() -> None:
+def install(*, ignores: Iterable[str] = ()) -> None:
     """Keep all functions with `cache=True` that are decorated from now on in whorl's cache.
+
+    `ignores` are names that do not count: of globals and captured variables (`LOCK`,
+    `solver.LOCK`), or of what an overload reads while it compiles (`os.environ`).
 
     It does the same as NUMBA_CACHE_LOCATOR_CLASSES=whorl.adapters.numba.Locator, and is for
     versions of Numba that do not know this variable too. Functions that were decorated before keep
     Numba's own files.
     """
+    if isinstance(ignores, str):
+        raise TypeError(f"ignores= takes a list of names: [{ignores!r}]")
     if not LIBRARY.is_supported() or not _prepare():
         return
+    IGNORED.update(ignores)
     known = getattr(config, "CACHE_LOCATOR_CLASSES", "")
     if known and _NAME not in known.split(","):
         config.CACHE_LOCATOR_CLASSES = f"{_NAME},{known}"
@@ -115,7 +123,7 @@ def _prepare() -> bool:
     return True
 
 
-def _own_locator(function: types.FunctionType, file: str) -> Any:
+def own_locator(function: types.FunctionType, file: str) -> Any:
     """The locator that Numba would use by itself; None if there is none."""
     for cls in caching.CacheImpl._locator_classes:
         if cls is not Locator:

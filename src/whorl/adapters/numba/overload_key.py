@@ -13,7 +13,7 @@ import numpy as np
 from numba.core.types import Type
 from numba.experimental.jitclass.base import JitClassType
 
-from whorl.adapters.code_description import CodeDescription, describe, key_of
+from whorl.adapters.code_description import CodeDescription, key_of
 from whorl.adapters.host_library import HostLibrary
 from whorl.errors import UnsupportedFunction
 from whorl.fast_dataclasses import dataclass
@@ -21,6 +21,7 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.store import KeyPart
 
 from .compile_order import CompileOrder
+from .ignored_names import described
 from .owner import (
     flags_of_ufunc,
     name_of,
@@ -33,7 +34,7 @@ from .registrations import Registrations
 
 LIBRARY: Final = HostLibrary("numba", (0, 60), (0, 69))
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]+|#[0-9a-f]+<")
-_REMEDY: Final = "The function is compiled in each process, as without cache=True."
+_REMEDY: Final = "Each process compiles the function, as without cache=True."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,10 +44,6 @@ class OverloadKey:
     digest: StableDigest
     described: tuple[CodeDescription, ...]
     beside: Mapping[str, object]
-
-    def holds(self) -> bool:
-        """Whether all code and all values are still what they were."""
-        return all(each.holds() for each in self.described)
 
     def parts(self) -> tuple[KeyPart, ...]:
         """What the key was made of, by path."""
@@ -84,21 +81,21 @@ class KeyMaker:
         known = self._described.get(values)
         if known is not None and known.holds():
             return known
-        code = describe(
-            self.name, self._owner, *values, leaving_out="numba.njit(cache=False) in place of NAME"
-        )
-        for _, value in code.met:
+        code = described(self.name, self._function, self._owner, *values)
+        for path, value in code.met:
             if isinstance(value, JitClassType):
-                raise self._refusal("jitclass", "each process has types of its own for a jitclass")
+                where = path.partition(":")[2]
+                raise self._refusal(where, "jitclass", "each process makes types of its own for it")
         self._described[values] = code
         return code
 
     def _beside(self, signature: Any, machine: object) -> dict[str, object]:
         if self._function.__module__ is None:
-            raise self._refusal("function", "its globals have no __name__, so no process finds it")
+            reason = "without it no other process finds the function"
+            raise self._refusal("the __name__ of its globals", "NoneType", reason)
         text = "; ".join(_type_texts(signature))
         if _ADDRESS.search(text):
-            raise self._refusal(str(signature), "this type of an argument is one of this process")
+            raise self._refusal("arguments", str(signature), "this process alone has such a type")
         return {
             "types": text,
             "module": self._function.__module__,
@@ -112,8 +109,8 @@ class KeyMaker:
             **{path: _text(value) for path, value in settings().items()},
         }
 
-    def _refusal(self, kind: str, reason: str) -> UnsupportedFunction:
-        return UnsupportedFunction(self.name, self.name, kind, reason, _REMEDY)
+    def _refusal(self, what: str, kind: str, reason: str) -> UnsupportedFunction:
+        return UnsupportedFunction(self.name, what, kind, reason, _REMEDY)
 
 
 def toolchain() -> str:

@@ -14,6 +14,7 @@ from numba.core import compiler, config
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
 
+from whorl.adapters.host_library import say_once
 from whorl.fingerprint.rules.compiled_functions import row_of
 from whorl.fingerprint.survey import module_of
 
@@ -53,6 +54,7 @@ def find_owner(function: types.FunctionType) -> object | None:
         if frame.f_back is None:
             break
         frame = frame.f_back
+    say_once(f"{name_of(function)} is not cached: whorl does not know what makes a cache for it")
     return None
 
 

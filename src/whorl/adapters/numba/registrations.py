@@ -17,8 +17,10 @@ from numba.core.datamodel import default_manager
 from numba.core.registry import cpu_target
 from numba.core.typing.typeof import typeof_impl
 
-from whorl.adapters.code_description import CodeDescription, describe
+from whorl.adapters.code_description import CodeDescription
 from whorl.fingerprint.static_lookup import mro
+
+from .ignored_names import described_extensions
 
 _OWN: Final = ("numba", "llvmlite", "numpy")  # whose versions are in every key
 _HEAP_TYPE: Final = 1 << 9  # of the flags of a class: not one that is compiled into an extension
@@ -37,9 +39,9 @@ class Registrations:
         size = sum(map(len, _collections()))
         if size != self._size or (self._description is not None and not self._description.holds()):
             found = tuple(dict.fromkeys(_made_elsewhere()))
-            self._description = describe(
-                "an extension of Numba", *found, leaving_out="numba.njit(cache=False)"
-            ) if found else None  # fmt: skip
+            self._description = (
+                described_extensions("an extension of Numba", *found) if found else None
+            )
             self._size = size
         return self._description
 

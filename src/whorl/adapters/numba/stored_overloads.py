@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from typing import Any
+from typing import Any, Final
 
 from numba.core.serialize import dumps
 
@@ -19,7 +19,7 @@ from whorl.store.journal import is_hit_required
 from .compile_order import CompileOrder
 from .overload_key import KeyMaker, OverloadKey, toolchain
 
-_PAYLOAD = "overload"
+_PAYLOAD: Final = "overload"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,11 +54,16 @@ class StoredOverloads:
         reason = "it is not stored"
         try:
             begun = _Begun(self._keys.key(signature, machine), time.perf_counter())
-            found = self._find(begun.key)
-            if found is not None:
-                self._note(begun.key)
-                return found
-            self._begun[signature] = begun
+            obstacle = self._order.obstacle(self._owner, begun.key.described)
+            if obstacle:
+                reason = obstacle
+                self._say(obstacle)
+            else:
+                found = self._find(begun.key)
+                if found is not None:
+                    self._order.note_loaded(self._owner, begun.key.described[0])
+                    return found
+                self._begun[signature] = begun
         except Exception as error:
             pass_on(error)
             say_not_cached(self._keys.name, error)
@@ -66,6 +71,9 @@ class StoredOverloads:
         if is_hit_required():
             raise RequiredHit(self._keys.name, reason, cache_state(default_cache()))
         return None
+
+    def _say(self, obstacle: str) -> None:
+        say_once(f"{self._keys.name} is not cached: {obstacle}")
 
     def _find(self, key: OverloadKey) -> Any:
         if self._is_flushed:
@@ -76,39 +84,20 @@ class StoredOverloads:
         cache.statistics.flush()
         return found
 
-    def _note(self, key: OverloadKey) -> None:
-        if hasattr(self._owner, "overloads") and hasattr(self._owner, "targetdescr"):
-            self._order.note(self._owner, key.described[0])
-
     def save(self, key: Any, data: Any) -> None:
         """Keep it, unless something that it was made of has changed meanwhile."""
         begun = self._begun.pop(key[0], None)
         if begun is None:
             return
         try:
-            obstacle = self._obstacle(begun.key)
+            obstacle = self._order.obstacle_after(self._owner, begun.key.described)
             if obstacle:
-                say_once(f"{self._keys.name} is not kept: {obstacle}")
+                self._say(obstacle)
             else:
                 self._keep(begun, data)
         except Exception as error:
             pass_on(error)
             say_not_cached(self._keys.name, error)
-
-    def _obstacle(self, key: OverloadKey) -> str:
-        """Why other processes must not have what was compiled; empty if they may."""
-        if not key.holds():
-            return "something that it reads was changed while it was compiled"
-        stale = self._order.stale(self._owner, key.described)
-        if stale:
-            return (
-                f"it calls {stale}, which was compiled before something that it reads was changed, "
-                "or before whorl.adapters.numba was installed"
-            )
-        partner = self._order.partner(self._owner, key.described)
-        if partner:
-            return f"it and {partner} call each other, and Numba cannot load such functions"
-        return ""
 
     def _keep(self, begun: _Begun, data: Any) -> None:
         cache = default_cache()

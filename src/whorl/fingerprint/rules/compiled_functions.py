@@ -86,6 +86,18 @@ def _gt4py_node(value: Any) -> object:
     return type(value), children
 
 
+def _numba_stencil(value: Any) -> object:
+    """A stencil has taken the values of its globals when it was defined."""
+    identity = value.kernel_ir.func_id
+    reads = {}
+    for block in value.kernel_ir.blocks.values():
+        for statement in block.body:
+            read: Any = getattr(statement, "value", None)
+            if type(read).__name__ in ("Global", "FreeVar"):
+                reads[read.name] = read.value
+    return identity.func, value.mode, value.options, reads
+
+
 ROWS: Final[dict[str, Content]] = {
     "numba.core.dispatcher.Dispatcher": lambda value: (
         value.py_func, value.targetoptions, value.locals, value._compiler.pipeline_class,
@@ -94,6 +106,7 @@ ROWS: Final[dict[str, Content]] = {
     "numba.np.ufunc.dufunc.DUFunc": _attributes("_dispatcher", "_identity", "reorderable"),
     "numba.np.ufunc.gufunc.GUFunc": _numba_gufunc,
     "numba.core.ccallback.CFunc": _attributes("_pyfunc", "_sig", "_locals", "_targetoptions"),
+    "numba.stencils.stencil.StencilFunc": _numba_stencil,
     "numba.core.extending._Intrinsic": _attributes("_defn", "_ctor_kwargs", "_name"),
     "jaxlib._jax.PjitFunction": _jax_function,
     "jaxlib.xla_extension.PjitFunction": _jax_function,
