@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
-from whorl.kernels.types import WEAK_BOOL, WEAK_INT
+from whorl.kernels.types import BOOL, WEAK_BOOL, WEAK_INT
 from whorl.reads.static_functions import OPERATED, checked
 from whorl.signals import pass_on
 
@@ -37,6 +38,7 @@ from .expressions import (
 )
 from .frame import Frame
 from .operands import (
+    Elementwise,
     Items,
     Iteration,
     Known,
@@ -46,6 +48,7 @@ from .operands import (
     ViewOperand,
     describe,
 )
+from .reductions import ANY, reduce_all
 from .run_values import is_scalar, number, resolve
 
 __all__ = ["CHAINS"]
@@ -209,6 +212,12 @@ def _contained(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
                 return Known((left.value in right.value) is not is_not)
         except TypeError as error:
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
+    if is_array(right) and is_scalar(left):  # as NumPy: whether any element is equal
+        equal = elementwise(frame, node, partial(compare, "eq"), (left, right), keeps=False)
+        assert isinstance(equal, Elementwise)
+        bools = replace(equal, element=BOOL, at=lambda *given: cast(equal.at(*given), BOOL))
+        found = cast(reduce_all(frame, node, bools, ANY), WEAK_BOOL)
+        return Value(unary("not", found) if is_not else found)
     if is_array(left) or is_array(right):
         refuse_truth(frame, node)
     if isinstance(right, Iteration) and right.bounds is not None and is_scalar(left):
