@@ -57,7 +57,7 @@ def printed(
     cwd: Path = ROOT,
     seed: int = 0,
     path: Sequence[Path] = (),
-    timeout: float = 60,
+    timeout: float = 300,
     environment: Mapping[str, str] | None = None,
     text: str = "",
 ) -> Any:

@@ -158,7 +158,8 @@ def int_kind() -> str:
         return ""
     for kind in ("sized", "tagged"):
         if all(
-            _small_int(value, kind) == (value if abs(value) < 2**30 else None) for value in _INTS
+            _small_int(value, kind) == (value if -(2**30) < value < 2**30 else None)
+            for value in _INTS
         ):
             return kind
     return ""
