@@ -28,6 +28,8 @@ def test_the_packages_are_found() -> None:
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_what_type_checkers_see_is_what_is_there(name: str) -> None:
+    if name.startswith("whorl.adapters."):
+        pytest.importorskip(name.rpartition(".")[2])  # the library that it is for
     package = importlib.import_module(name) if name != "whorl" else whorl
     file = sys.modules[name].__file__
     assert file is not None

@@ -62,5 +62,5 @@ def test_debug_checks_divmod_ranges_and_the_size_of_parts() -> None:
     x = np.zeros(3)
     too_few(x)
     assert x.tolist() == [1.0, 2.0, 3.0]
-    with pytest.raises(ValueError, match=r"f64\[3\] is stored into an axis 0 of size 4"):
+    with pytest.raises(ValueError, match=r"a vector f64\[3\] does not fit into shape \(4,\)"):
         too_few(np.zeros(4))

@@ -471,3 +471,21 @@ def test_vectors_are_arrays_like_others_outside_of_kernels() -> None:
         _ = v.q
     with pytest.raises(TypeError, match="up to 4 rows"):
         whorl.zeros((5, 5)).inverse()
+
+
+CONSTANT = whorl.vec(0.5, -1.0, 2.0)
+
+
+@whorl.kernel
+def beside_a_constant(x: Any, v: Any) -> Any:
+    return (x[0] + CONSTANT).zxy, np.minimum(x[1], CONSTANT).norm(), (v * x[0]).y, x + CONSTANT
+
+
+def test_a_row_beside_a_vector_of_plain_python_is_a_vector() -> None:
+    x, v = np.arange(6.0).reshape(2, 3), whorl.vec(1.0, 2.0, 3.0)
+    compiled, plain = beside_a_constant(x, v), beside_a_constant.interpret(x, v)
+    for ours, theirs in zip(compiled, plain, strict=True):
+        assert np.array_equal(ours, theirs)
+    larger = np.arange(8.0).reshape(2, 4)
+    with pytest.raises(ValueError, match="shape"):
+        beside_a_constant(larger, v)

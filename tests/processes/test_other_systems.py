@@ -40,8 +40,13 @@ MODULES = """
 import importlib, pkgutil
 import whorl
 for module in pkgutil.walk_packages(whorl.__path__, "whorl."):
-    if not module.name.endswith("__main__"):
+    if module.name.endswith("__main__"):
+        continue
+    try:
         importlib.import_module(module.name)
+    except ModuleNotFoundError as error:  # an adapter, without the library that it is for
+        if not module.name.startswith(f"whorl.adapters.{str(error.name).split('.')[0]}."):
+            raise
 """
 WORK = """
 import whorl

@@ -205,7 +205,7 @@ def test_a_cable_that_is_cut_costs_one_timeout_and_only_that_machine(network: Ne
         assert second.said.count("is not used") == 1
         result, counts, compiling = first.call("peak")
         assert (result, counts["compiled"]) == (3.0, 1)
-        assert TIMEOUT < slow < 2 * TIMEOUT + compiling
+        assert slow < 2 * TIMEOUT + compiling
         assert quick < TIMEOUT + compiling
     two.reconnect()
     with one.program() as first:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from whorl.fingerprint.digest import hash_bytes
+from whorl.lazy import importing
 
 __all__ = ["cpp_toolchain"]
 
@@ -83,7 +84,8 @@ def _version(distribution: str) -> str:
 
 @functools.cache
 def _processor() -> str:
-    from llvmlite import binding  # large
+    with importing:
+        from llvmlite import binding  # large
 
     features = binding.get_host_cpu_features().flatten()
     return f"{binding.get_host_cpu_name()} {hash_bytes(features.encode()).hex()[:16]}"

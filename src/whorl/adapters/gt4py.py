@@ -32,6 +32,7 @@ from whorl import settings
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.fingerprinter import Fingerprinter, key_orders
+from whorl.lazy import importing
 from whorl.signals import pass_on
 from whorl.store import KeyPart, default_cache
 
@@ -77,7 +78,8 @@ def install(*, ignores: Iterable[str] = (), locations: bool = False) -> bool:
     """
     if not _is_known():
         return False
-    from gt4py.next.otf.workflow import CachedStep
+    with importing:
+        from gt4py.next.otf.workflow import CachedStep
 
     options: dict[str, Any] = {"ignores": frozenset(ignores), "locations": locations}
     for module, name in _BACKENDS:
@@ -120,7 +122,8 @@ def cached_step(step: Any, *, ignores: Iterable[str] = (), locations: bool = Fal
     """
     if not _is_known():
         return step
-    from gt4py.next.otf.workflow import CachedStep
+    with importing:
+        from gt4py.next.otf.workflow import CachedStep
 
     return CachedStep(
         step=step,
@@ -133,7 +136,8 @@ def cached_step(step: Any, *, ignores: Iterable[str] = (), locations: bool = Fal
 def _is_known() -> bool:
     if not _GT4PY.is_supported():
         return False
-    from gt4py.next.otf.workflow import CachedStep
+    with importing:
+        from gt4py.next.otf.workflow import CachedStep
 
     if "step_fingerprinter" in CachedStep.__dataclass_fields__:
         return True
@@ -166,13 +170,15 @@ def _exact_executor(executor: Any, options: dict[str, Any]) -> Any:
 
 
 def _builds_cpp(compilation: Any) -> bool:
-    from gt4py.next.otf.compilation.compiler import CPPCompiler
+    with importing:
+        from gt4py.next.otf.compilation.compiler import CPPCompiler
 
     return isinstance(compilation, CPPCompiler)
 
 
 def _cached_build(compiler: Any, *, ignores: Iterable[str], locations: bool) -> Any:
-    from gt4py.next.otf.workflow import CachedStep
+    with importing:
+        from gt4py.next.otf.workflow import CachedStep
 
     build = ExactBuild(compiler)
     return CachedStep(
@@ -197,8 +203,9 @@ class _Persistent:
     def _make(
         self, original: Callable[..., Any], step: Any, *, input_fingerprinter: Any, cache: Any
     ) -> Any:
-        from gt4py._core.filecache import FileCache
-        from gt4py.next.otf.stages import compilable_program_fingerprinter
+        with importing:
+            from gt4py._core.filecache import FileCache
+            from gt4py.next.otf.stages import compilable_program_fingerprinter
 
         is_usual = input_fingerprinter is compilable_program_fingerprinter
         if is_usual and isinstance(cache, str | Path | FileCache):
@@ -311,7 +318,8 @@ class InputFingerprinter:
 
     def _around(self) -> Iterator[KeyPart]:
         """What counts beside the step and its input: GT4Py's options, and the toolchain."""
-        from gt4py.next import config
+        with importing:
+            from gt4py.next import config
 
         for name in _CONFIGURATION:
             yield _part(f"config:{name}", str(getattr(config, name, None)))
@@ -357,7 +365,8 @@ def _program_name(inp: Any) -> str:
 @functools.cache
 def _fingerprinter(locations: bool) -> Fingerprinter:
     """Fingerprints of programs; whorl's rule for their nodes leaves lines and files out."""
-    from gt4py.eve.concepts import Node
+    with importing:
+        from gt4py.eve.concepts import Node
 
     return Fingerprinter({Node: _with_locations} if locations else None)
 
@@ -512,7 +521,8 @@ class ArtifactCache(StepCache):
 
     def restored(self, entry: ForeignEntry) -> Any:
         """The artifact of an entry, with the module as a file."""
-        from gt4py.next.otf.compilation.cache import get_cache_base_path
+        with importing:
+            from gt4py.next.otf.compilation.cache import get_cache_base_path
 
         payloads = entry.payloads
         artifact = pickle.loads(payloads["artifact.pickle"])  # sealed

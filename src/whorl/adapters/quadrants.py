@@ -30,6 +30,7 @@ from whorl.fingerprint.boundary import DEFAULT_BOUNDARY
 from whorl.fingerprint.source import code_digest, tree_of
 from whorl.fingerprint.static_lookup import instance_dict, module_name
 from whorl.fingerprint.survey import module_of
+from whorl.lazy import importing
 from whorl.signals import pass_on
 from whorl.store import default_cache
 
@@ -94,8 +95,9 @@ class _Hooks:
         if self.is_joined:
             return
         self.is_joined = True
-        from quadrants.lang._fast_caching import function_hasher, src_hasher
-        from quadrants.lang.kernel import Kernel
+        with importing:
+            from quadrants.lang._fast_caching import function_hasher, src_hasher
+            from quadrants.lang.kernel import Kernel
 
         _replace(Kernel, "_try_load_fastcache", self.load)
         _replace(Kernel, "_maybe_persist_l1_and_set_l2_key", self.set_key)
@@ -223,7 +225,8 @@ def _keep(key: str, described: _Described) -> None:
 
 def _is_debugging() -> bool:
     """Whether kernels say on which line they have failed."""
-    from quadrants.lang import impl
+    with importing:
+        from quadrants.lang import impl
 
     return bool(impl.current_cfg().debug)
 

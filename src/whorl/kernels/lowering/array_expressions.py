@@ -20,6 +20,7 @@ from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import every_expression, every_part
 from whorl.kernels.overlap import every, test
+from whorl.kernels.small_vectors import SmallArray
 from whorl.kernels.types import WEAK_INT, Scalar
 from whorl.launch.scalar_functions import SCALAR_FUNCTIONS
 from whorl.launch.slot_types import SMALL_EXTENT
@@ -47,7 +48,7 @@ __all__ = [
     "array_power",
     "array_product",
     "as_vector",
-    "beside_vector",
+    "beside_vectors",
     "by_rule",
     "elementwise",
     "expression_of",
@@ -244,7 +245,27 @@ def read_extents(frame: Frame, extents: tuple[ir.Expr, ...], largest: int) -> tu
     )
 
 
-def beside_vector(frame: Frame, operand: Operand, vec: Vec) -> Operand:
+def beside_vectors(frame: Frame, operands: Sequence[Operand]) -> list[Operand]:
+    """Operands of which one is a small vector: small arrays that fit are vectors, too."""
+    vec = next((each for each in operands if isinstance(each, Vec)), None)
+    if vec is None and sum(map(is_array, operands)) > 1:
+        vec = next((each for each in map(partial(_made_outside, frame), operands) if each), None)
+    if vec is None:
+        return list(operands)
+    return [_beside_vector(frame, each, vec) for each in operands]
+
+
+def _made_outside(frame: Frame, operand: Operand) -> Vec | None:
+    """A vector that `whorl.vec` has made in plain Python: an argument, or a global."""
+    match operand:
+        case ArrayOf(ir.ArrayRef(extents=(ir.Extent(slot), *_))) if (
+            type(frame.lowering.slots.arrays[slot].peek()) is SmallArray
+        ):
+            return small_vector(frame, operand, FEW)
+    return None
+
+
+def _beside_vector(frame: Frame, operand: Operand, vec: Vec) -> Operand:
     """An operand beside a small vector: as one of its own, if it is a small array that fits."""
     if not is_array(operand):
         return operand

@@ -26,7 +26,7 @@ from .arithmetic import (
     scalar_type,
     unary,
 )
-from .array_expressions import beside_vector, elementwise, is_array
+from .array_expressions import beside_vectors, elementwise, is_array
 from .conditionals import short_circuit
 from .data_classes import is_instance
 from .expressions import (
@@ -100,10 +100,7 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
         return _equal_items(frame, node, left, right, name)
     if isinstance(left, Items) and isinstance(right, Items) and left.is_list is right.is_list:
         return _ordered_items(frame, node, op, left, right)
-    if isinstance(left, Vec):
-        right = beside_vector(frame, right, left)
-    elif isinstance(right, Vec):
-        left = beside_vector(frame, left, right)
+    left, right = beside_vectors(frame, (left, right))
     if isinstance(left, Vec) or isinstance(right, Vec):
         sides = vectors.together(left, right)
         if sides is not None:

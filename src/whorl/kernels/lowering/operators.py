@@ -22,7 +22,7 @@ from .arithmetic import (
     binary,
     unary,
 )
-from .array_expressions import array_binary, beside_vector, elementwise, is_array
+from .array_expressions import array_binary, beside_vectors, elementwise, is_array
 from .data_classes import is_instance
 from .expressions import (
     PLAIN,
@@ -54,10 +54,7 @@ def _binop(frame: Frame, node: ast.BinOp) -> Operand:
 def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: Operand) -> Operand:
     """What an operator makes of two operands."""
     left, right = resolve(left), resolve(right)
-    if isinstance(left, Vec):
-        right = beside_vector(frame, right, left)
-    elif isinstance(right, Vec):
-        left = beside_vector(frame, left, right)
+    left, right = beside_vectors(frame, (left, right))
     if isinstance(left, Known) and isinstance(right, Known):
         return _known_binary(frame, node, op, left.value, right.value)
     if (is_array(left) or is_array(right)) and not isinstance(op, ast.MatMult):

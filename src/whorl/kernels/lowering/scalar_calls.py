@@ -46,7 +46,7 @@ from .array_creation import element_type
 from .array_expressions import (
     array_power,
     array_product,
-    beside_vector,
+    beside_vectors,
     elementwise,
     is_array,
 )
@@ -104,9 +104,8 @@ def of_elements(count: int, make: Make, of_arrays: Make | None = None) -> Handle
         out, where = options.get("out"), options.get("where")
         if where is not None and out is None:
             call.refuse("where= leaves elements unset", "Give an array that has them: out=...")
-        small = next((arg for arg in args if isinstance(arg, Vec)), None)
-        if small is not None and out is None:
-            args = [beside_vector(call.frame, arg, small) for arg in args]
+        if out is None:
+            args = beside_vectors(call.frame, args)
         if any(map(is_array, args)) or out is not None:
             result: Operand
             try:
