@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -58,3 +60,10 @@ def test_a_reason_is_said_once_and_is_no_error(caplog: pytest.LogCaptureFixture)
     ]
     assert len(caplog.messages) == 3
     assert caplog.messages[2].startswith("solver.lock is not cached: ")
+
+
+@pytest.mark.parametrize("name", ["flydsl", "gt4py", "jax", "numba", "quadrants", "triton"])
+def test_an_adapter_without_its_library_does_nothing(name: str) -> None:
+    if find_spec(name) is not None:
+        pytest.skip(f"{name} is installed")
+    assert import_module(f"whorl.adapters.{name}").install() is False

@@ -488,3 +488,14 @@ def test_a_row_beside_a_vector_of_plain_python_is_a_vector() -> None:
         assert np.array_equal(ours, theirs)
     with pytest.raises(whorl.KernelError, match="they do not fit"):
         beside_a_constant(np.arange(8.0).reshape(2, 4), v)
+
+
+def test_a_vector_of_text_is_refused() -> None:
+    with pytest.raises(TypeError, match="takes numbers, not"):
+        whorl.vec("a", "b")
+
+
+@pytest.mark.parametrize("bounds", ["a", (1, "a"), (1, 2, 3), 1.5])
+def test_a_range_of_ndrange_is_a_length_or_a_start_and_a_stop(bounds: Any) -> None:
+    with pytest.raises(TypeError, match="a range is a length, or a start and a stop, not"):
+        whorl.ndrange(bounds)

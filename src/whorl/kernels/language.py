@@ -93,11 +93,10 @@ def ndrange(*ranges: int | tuple[int, int]) -> Iterable[tuple[int, ...]]:
 
 
 def _range_of(bounds: Any) -> range:
-    if not isinstance(bounds, tuple):
-        return range(operator.index(bounds))
-    if len(bounds) != 2:
+    both = bounds if isinstance(bounds, tuple) else (0, bounds)
+    if len(both) != 2 or not all(hasattr(each, "__index__") for each in both):
         raise TypeError(f"a range is a length, or a start and a stop, not {bounds!r}")
-    return range(*map(operator.index, bounds))
+    return range(*map(operator.index, both))
 
 
 @overload

@@ -174,6 +174,8 @@ def _made(name: str, parts: tuple[Any, ...], dtype: Any) -> SmallArray:
         raise TypeError(f"{name} takes at least one component")
     if len({np.shape(part) for part in parts}) != 1:
         raise TypeError(f"{name} takes numbers, or rows of one length")
+    if any(np.asarray(part).dtype.kind not in "biufc" for part in flat):
+        raise TypeError(f"{name} takes numbers, not {flat!r}")
     return np.array(parts, np.result_type(*flat) if dtype is None else dtype).view(SmallArray)
 
 

@@ -12,8 +12,11 @@ from whorl.lazy import attach
 
 if TYPE_CHECKING:
     from .auditor import Auditor
-    from .locator import Locator, install
+    from .installation import install
+    from .locator import Locator
 else:
-    __getattr__, __dir__ = attach(__name__, {"auditor": "Auditor", "locator": "Locator install"})
+    __getattr__, __dir__ = attach(
+        __name__, {"auditor": "Auditor", "installation": "install", "locator": "Locator"}
+    )
 
 __all__ = ["Auditor", "Locator", "install"]

@@ -23,8 +23,9 @@ from whorl.store import Found, KeyPart, default_cache
 from whorl.store.foreign_entry import DESCRIPTION, FOREIGN, changed_key_parts, key_parts
 
 from .compile_order import CompileOrder
+from .installation import LIBRARY
 from .locator import own_locator
-from .overload_key import LIBRARY, KeyMaker, OverloadKey, toolchain
+from .overload_key import KeyMaker, OverloadKey, toolchain
 from .owner import find_owner
 from .registrations import Registrations
 

@@ -14,7 +14,8 @@ from whorl.adapters.host_library import say_once
 
 from .compile_order import CompileOrder
 from .ignored_names import IGNORED
-from .overload_key import LIBRARY, KeyMaker
+from .installation import LIBRARY
+from .overload_key import KeyMaker
 from .owner import find_owner
 from .registrations import Registrations
 from .stored_overloads import StoredOverloads
@@ -79,20 +80,10 @@ class _NotStored:
         """Nothing is there."""
 
 
-def install(*, ignores: Iterable[str] = ()) -> None:
-    """Keep all functions with `cache=True` that are decorated from now on in whorl's cache.
-
-    `ignores` are names that do not count: of globals and captured variables (`LOCK`,
-    `solver.LOCK`), or of what an overload reads while it compiles (`os.environ`).
-
-    It does the same as NUMBA_CACHE_LOCATOR_CLASSES=whorl.adapters.numba.Locator, and is for
-    versions of Numba that do not know this variable too. Functions that were decorated before keep
-    Numba's own files.
-    """
-    if isinstance(ignores, str):
-        raise TypeError(f"ignores= takes a list of names: [{ignores!r}]")
-    if not LIBRARY.is_supported() or not _prepare():
-        return
+def put_first(ignores: Iterable[str]) -> bool:
+    """Let Numba ask `Locator` before its own locators; false if Numba is not as it is known."""
+    if not _prepare():
+        return False
     IGNORED.update(ignores)
     known = getattr(config, "CACHE_LOCATOR_CLASSES", "")
     if known and _NAME not in known.split(","):
@@ -100,6 +91,7 @@ def install(*, ignores: Iterable[str] = ()) -> None:
     locators = caching.CacheImpl._locator_classes
     if Locator not in locators:
         locators.insert(0, Locator)
+    return True
 
 
 @cache

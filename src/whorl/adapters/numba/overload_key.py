@@ -14,7 +14,6 @@ from numba.core.types import Type
 from numba.experimental.jitclass.base import JitClassType
 
 from whorl.adapters.code_description import CodeDescription, key_of
-from whorl.adapters.host_library import HostLibrary
 from whorl.errors import UnsupportedFunction
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
@@ -22,6 +21,7 @@ from whorl.store import KeyPart
 
 from .compile_order import CompileOrder
 from .ignored_names import described
+from .installation import LIBRARY
 from .owner import (
     flags_of_ufunc,
     name_of,
@@ -32,7 +32,6 @@ from .owner import (
 )
 from .registrations import Registrations
 
-LIBRARY: Final = HostLibrary("numba", (0, 60), (0, 69))
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]+|#[0-9a-f]+<")
 _REMEDY: Final = "Each process compiles the function, as without cache=True."
 
