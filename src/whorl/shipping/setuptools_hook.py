@@ -27,7 +27,7 @@ def finalize_distribution(distribution: Any) -> None:
         from setuptools.command.build_py import build_py
         from setuptools.command.sdist import sdist
 
-    class BuildPackages(distribution.cmdclass.get("build_py", build_py)):  # type: ignore[misc]
+    class BuildPackages(distribution.cmdclass.get("build_py", build_py)):  # type: ignore[misc]  # the base is known at run time
         """Builds the bundle behind the modules, unless the install is an editable one."""
 
         def run(self) -> None:
@@ -37,14 +37,14 @@ def finalize_distribution(distribution: Any) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self.announce(build_in_process(root, path), 2)
 
-    class BuildWheel(distribution.cmdclass.get("bdist_wheel", bdist_wheel)):  # type: ignore[misc]
+    class BuildWheel(distribution.cmdclass.get("bdist_wheel", bdist_wheel)):  # type: ignore[misc]  # the base is known at run time
         """Gives the wheel the tag of what is in it."""
 
         def get_tag(self) -> tuple[str, str, str]:
             python, abi, platform = wheel_tag(targets).split("-")
             return python, abi, platform
 
-    class BuildSource(distribution.cmdclass.get("sdist", sdist)):  # type: ignore[misc]
+    class BuildSource(distribution.cmdclass.get("sdist", sdist)):  # type: ignore[misc]  # the base is known at run time
         """Adds the lists and scripts that a wheel is built with."""
 
         def add_defaults(self) -> None:
